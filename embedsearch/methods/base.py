@@ -1,0 +1,108 @@
+"""The contract of a method: views of a batch, terms of a loss, and its hyperparameters."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping, Sequence
+from typing import Annotated, ClassVar, Literal
+
+import torch
+from pydantic import BaseModel, ConfigDict, Field
+from torch import Tensor, nn
+
+from embedsearch.encoder.backbone import BackboneFacts
+from embedsearch.encoder.model import Encoder
+from embedsearch.errors import UserError
+
+Batch = Mapping[str, Tensor]
+"""``input_ids`` and ``attention_mask``, each (batch, tokens)."""
+
+Views = tuple[Tensor, ...]
+"""Encodings of one batch, each (batch, dim), row i always from sentence i."""
+
+Rate = Annotated[float, Field(ge=0, lt=1)]
+"""A share of units dropped."""
+
+
+class MethodConfig(BaseModel):
+    """What every method is trained with; a method's own ``Config`` adds its hyperparameters.
+
+    A trailing underscore of a field (``lambda_``) only dodges a Python keyword: the name in
+    spaces, on the command line and in the record goes without (``lambda``).
+    """
+
+    model_config = ConfigDict(
+        frozen=True,
+        extra="forbid",
+        allow_inf_nan=False,
+        alias_generator=lambda name: name.rstrip("_"),
+    )
+
+    batch_size: int = Field(64, ge=2)
+    """Sentences a step."""
+    learning_rate: float = Field(3e-5, gt=0)
+    max_length: int = Field(32, ge=3)
+    """Tokens a training sentence is cut at, special ones included; evaluation is never cut here."""
+    pooling: Literal["cls", "mean", "first_last", "top2"] = "cls"
+    schedule: Literal["linear", "constant", "cosine"] = "linear"
+    warmup_ratio: float = Field(0.0, ge=0, le=1)
+    """Share of the steps in which the learning rate rises from 0."""
+    weight_decay: float = Field(0.0, ge=0)
+    """AdamW's, never on biases and norms; 0 is the papers' Adam."""
+    max_grad_norm: float = Field(1.0, gt=0)
+
+
+class Method(nn.Module):
+    """What is minimised. Its parameters are the heads that exist in training only.
+
+    A subclass gives ``Config``, ``views`` and ``terms``, and makes its heads in ``__init__``. The
+    training loop stands between ``views`` and ``terms``, so that it may encode in chunks or gather
+    over devices while a contrast still sees the whole batch.
+    """
+
+    Config: ClassVar[type[MethodConfig]]
+    needs: ClassVar[Literal["nothing", "sentences", "pairs"]] = "sentences"
+    """What the corpus must hold; ``nothing`` is a method without training."""
+
+    def __init__(self, config: MethodConfig, encoder: Encoder) -> None:  # noqa: ARG002
+        super().__init__()
+
+    @classmethod
+    def check(cls, config: MethodConfig, backbone: BackboneFacts) -> None:
+        """Raise ``UserError`` where ``config`` can't work on ``backbone``; called before a start."""
+
+    def views(self, encoder: Encoder, batch: Batch) -> Views:
+        """Run the backbone: the encodings of ``batch`` that ``terms`` compares."""
+        raise NotImplementedError
+
+    def terms(self, views: Views, batch: Batch) -> dict[str, Tensor]:
+        """The loss as weighted scalars by name, one per term of the paper; their sum is minimised."""
+        raise NotImplementedError
+
+    def fit(self, encoder: Encoder, sentences: Sequence[str]) -> None:
+        """What is fitted in closed form rather than trained (whitening); nothing by default."""
+
+    def parameter_groups(self, encoder: Encoder, learning_rate: float) -> list[dict[str, object]]:
+        """Optimiser groups (``params`` by name, ``lr``); by default one rate for all."""
+        named = [*encoder.named_parameters(), *self.named_parameters()]
+        return [{"params": [(n, p) for n, p in named if p.requires_grad], "lr": learning_rate}]
+
+
+def resolve(target: str) -> type[Method]:
+    """The method class that ``package.module:Class`` names.
+
+    Raises ``UserError`` where there is no such module, class, or it is no ``Method``.
+    """
+    module_name, _, class_name = target.partition(":")
+    try:
+        found = getattr(importlib.import_module(module_name), class_name)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise UserError(f"method '{target}': {error}; write it as package.module:Class") from error
+    if not (isinstance(found, type) and issubclass(found, Method)):
+        raise UserError(f"method '{target}' is no subclass of embedsearch.methods.base.Method")
+    return found
+
+
+def total(terms: Mapping[str, Tensor]) -> Tensor:
+    """The scalar that is minimised."""
+    return torch.stack(list(terms.values())).sum()

@@ -1,0 +1,182 @@
+"""The frozen values that pass between the rooms, and what a sweep asks of its surroundings."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from enum import StrEnum
+from typing import Any, Protocol, Self
+
+Scalar = str | int | float | bool | None
+
+NUMERICS = 1
+"""Version of everything that decides a trial's numbers; raised when the same spec would score
+differently, so that old scores are not taken for new ones."""
+
+
+def content_id(value: Any) -> str:
+    """Sixteen hex digits that name a JSON value; equal for equal content, whatever its order."""
+    text = json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+@dataclass(frozen=True)
+class Point:
+    """One choice in a method's search space: every value resolved, defaults included."""
+
+    method: str
+    target: str
+    """The class, as ``package.module:Class``."""
+    values: Mapping[str, Scalar]
+
+    @property
+    def id(self) -> str:
+        """Names the method and its values alone: the same under every seed and on all data."""
+        return content_id(asdict(self))
+
+
+@dataclass(frozen=True)
+class Source:
+    """An input of a trial. Its content is part of the trial's identity, its location is not."""
+
+    location: str
+    """A folder, a file or a hub name, readable by every worker; empty when nothing is read."""
+    fingerprint: str
+    name: str = ""
+    """What tables and tags call it (``nano``, ``demo``, ``stsb-dev``)."""
+
+
+@dataclass(frozen=True)
+class TrialSpec:
+    """One trial's resolved values, seed and data included."""
+
+    point: Point
+    seed: int
+    preset: str
+    backbone: Source
+    corpus: Source
+    dev: Source
+    total_steps: int
+    eval_steps: int
+    """A dev score every so many optimiser steps, and after the last."""
+    device: str
+    """``cpu`` or ``cuda``: the kind, not the card."""
+    precision: str
+    """``fp32`` or ``bf16``."""
+    threads: int
+    numerics: int = NUMERICS
+
+    @property
+    def id(self) -> str:
+        """Names the trial: equal when the numbers must be equal, wherever its files lie."""
+        value = asdict(self)
+        del value["preset"]
+        for key in ("backbone", "corpus", "dev"):
+            value[key] = value[key]["fingerprint"]
+        return content_id(value)
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> Self:
+        sources = {key: Source(**value[key]) for key in ("backbone", "corpus", "dev")}
+        return cls(**{**value, "point": Point(**value["point"]), **sources})
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """What was seen at one optimiser step (0 is before the first)."""
+
+    step: int
+    metrics: Mapping[str, float]
+    """``dev/spearman``, ``loss``, ``loss/<term>``, ``sentences_per_s``; finite numbers only."""
+
+
+class Status(StrEnum):
+    """How a trial ended."""
+
+    FINISHED = "finished"
+    DIVERGED = "diverged"
+    """NaN, zero vectors or constant scores: deterministic, so final."""
+    FAILED = "failed"
+    OUT_OF_MEMORY = "out of memory"
+    INTERRUPTED = "interrupted"
+
+    @property
+    def is_final(self) -> bool:
+        """Whether running the same spec again could only end the same way."""
+        return self in (Status.FINISHED, Status.DIVERGED)
+
+
+@dataclass(frozen=True)
+class TrialResult:
+    """What became of one trial. A failure is a result with its reason."""
+
+    spec_id: str
+    status: Status
+    reason: str = ""
+    start_score: float | None = None
+    """Dev score before the first step."""
+    best_score: float | None = None
+    """Best dev score after step 0 (at step 0 for a method that does not train)."""
+    best_step: int | None = None
+    history: tuple[Measurement, ...] = ()
+    seconds: float = 0.0
+    device_seconds: float = 0.0
+    """Wall seconds times the devices held."""
+    checkpoint: str | None = None
+    """Folder of the best checkpoint."""
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> Self:
+        history = tuple(Measurement(**item) for item in value["history"])
+        return cls(**{**value, "status": Status(value["status"]), "history": history})
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """The trials of one command."""
+
+    method: str
+    grid: str
+    preset: str
+    specs: tuple[TrialSpec, ...]
+    notes: Mapping[str, Scalar] = field(default_factory=dict)
+    """What else a reader should know: points left out, the centre of a fine grid, …"""
+
+    @property
+    def id(self) -> str:
+        """The same command over the same data has the same id, whatever stopped it before."""
+        return content_id([self.method, self.grid, sorted(spec.id for spec in self.specs)])
+
+
+class Observer(Protocol):
+    """Is told what happens in a sweep, in the driver's process, in order."""
+
+    def sweep_started(self, sweep: Sweep, reused: Mapping[str, TrialResult]) -> None:
+        """``reused``: results by spec id that the ledger already held."""
+
+    def trial_started(self, spec: TrialSpec) -> None: ...
+
+    def measured(self, spec: TrialSpec, measurement: Measurement) -> None: ...
+
+    def trial_ended(self, spec: TrialSpec, result: TrialResult) -> None: ...
+
+    def sweep_ended(self, sweep: Sweep, results: Mapping[str, TrialResult]) -> None:
+        """``results``: by spec id, reused ones included; a trial never started is missing."""
+
+
+class Ledger(Protocol):
+    """Remembers what was run."""
+
+    def results(self, specs: Sequence[TrialSpec]) -> Mapping[str, TrialResult]:
+        """The final results (``Status.is_final``) the store holds, by spec id."""
+
+    def seconds_per_step(self, method: str) -> float | None:
+        """Median cost of one optimiser step over the method's finished trials; None without any."""
