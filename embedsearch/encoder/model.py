@@ -2,8 +2,128 @@
 
 from __future__ import annotations
 
-from torch import nn
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from embedsearch.encoder.backbone import BackboneFacts, describe
+from embedsearch.encoder.dropout import dropout_at
+from embedsearch.encoder.pooling import LAYERS, pool
+from embedsearch.errors import UserError
 
 
 class Encoder(nn.Module):
-    """A backbone and its pooling."""
+    """A backbone and its pooling, the same in training and at test.
+
+    Any Hugging Face transformer works whose dropouts are ``nn.Dropout`` (see ``backbone``).
+    """
+
+    def __init__(
+        self, transformer: nn.Module, tokenizer: Any, facts: BackboneFacts, pooling: str
+    ) -> None:
+        super().__init__()
+        self.transformer = transformer
+        self.tokenizer = tokenizer
+        self.facts = facts
+        self.pooling = pooling
+
+    @classmethod
+    def load(cls, location: str, pooling: str) -> Encoder:
+        """The encoder at ``location`` (``nano``, folder or hub name), in float32.
+
+        Raises ``UserError`` where the architecture is not supported or a weight is missing.
+        """
+        facts = describe(location)
+        return cls(_load_transformer(facts), load_tokenizer(facts), facts, pooling)
+
+    @property
+    def dim(self) -> int:
+        return self.facts.dim
+
+    @property
+    def device(self) -> torch.device:
+        return next(self.parameters()).device
+
+    def encode(self, batch: Mapping[str, Tensor], dropout: float | None = None) -> Tensor:
+        """Encode ``input_ids`` under ``attention_mask``, each (batch, tokens): (batch, dim).
+
+        In training mode, ``dropout`` sets every dropout of the backbone for this call alone; None
+        keeps the backbone's own rates. In evaluation mode nothing is dropped.
+        """
+        mask = batch["attention_mask"]
+        every_layer = len(LAYERS[self.pooling]) > 1
+        with dropout_at(self.transformer, dropout):
+            out = self.transformer(
+                input_ids=batch["input_ids"],
+                attention_mask=mask,
+                output_hidden_states=every_layer,
+            )
+        hidden = out.hidden_states if every_layer else (out.last_hidden_state,)
+        return pool(self.pooling, hidden, mask)
+
+    @torch.no_grad()
+    def embed(self, texts: Sequence[str], batch_size: int = 64) -> Tensor:
+        """Embed ``texts`` without dropout: (texts, dim), float32 on the CPU, in their order.
+
+        Texts are cut at the backbone's own limit. The mode the encoder was in is restored.
+        """
+        was_training = self.training
+        self.eval()
+        ids = self._tokenise(texts)
+        by_length = sorted(range(len(ids)), key=lambda row: len(ids[row]))
+        out = torch.empty(len(ids), self.dim)
+        for start in range(0, len(ids), batch_size):
+            rows = by_length[start : start + batch_size]
+            batch = self.tokenizer.pad(
+                {"input_ids": [ids[row] for row in rows]}, return_tensors="pt"
+            ).to(self.device)
+            out[rows] = self.encode(batch).float().cpu()
+        self.train(was_training)
+        return out
+
+    def _tokenise(self, texts: Sequence[str]) -> list[list[int]]:
+        if not texts:
+            return []
+        limit = self.facts.max_tokens
+        ids: list[list[int]] = self.tokenizer(
+            list(texts), truncation=True, max_length=limit, return_attention_mask=False
+        )["input_ids"]
+        return ids
+
+
+def load_tokenizer(facts: BackboneFacts) -> Any:
+    """The fast tokenizer in the backbone's folder; ``UserError`` where it is missing or broken."""
+    from transformers import AutoTokenizer
+
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(facts.location, trust_remote_code=False)
+    except (OSError, ValueError, KeyError) as error:
+        raise UserError(f"{facts.location}: the tokenizer can't be loaded: {error}") from error
+    if not tokenizer.is_fast:
+        raise UserError(f"{facts.location}: tokenizer.json is missing, and only that is read")
+    return tokenizer
+
+
+def _load_transformer(facts: BackboneFacts) -> nn.Module:
+    from transformers import AutoModel
+    from transformers.utils import logging
+
+    logging.disable_progress_bar()
+    no_pooler = {} if facts.architecture == "distilbert" else {"add_pooling_layer": False}
+    model, loading = AutoModel.from_pretrained(
+        facts.location,
+        trust_remote_code=False,
+        use_safetensors=True,
+        dtype=torch.float32,
+        output_loading_info=True,
+        **no_pooler,
+    )
+    if missing := sorted(loading["missing_keys"]):
+        raise UserError(
+            f"{facts.location}: {len(missing)} weights are missing, '{missing[0]}' first; they "
+            "would be random, so this folder can't be a backbone"
+        )
+    transformer: nn.Module = model
+    return transformer

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
 
 import torch
@@ -22,6 +23,14 @@ Views = tuple[Tensor, ...]
 
 Rate = Annotated[float, Field(ge=0, lt=1)]
 """A share of units dropped."""
+
+
+@dataclass(frozen=True)
+class ParameterGroup:
+    """Parameters that share a peak learning rate."""
+
+    parameters: list[nn.Parameter]
+    learning_rate: float
 
 
 class MethodConfig(BaseModel):
@@ -70,6 +79,11 @@ class Method(nn.Module):
     @classmethod
     def check(cls, config: MethodConfig, backbone: BackboneFacts) -> None:
         """Raise ``UserError`` where ``config`` can't work on ``backbone``; called before a start."""
+        if config.max_length > backbone.max_tokens:
+            raise UserError(
+                f"max_length {config.max_length} is more than the {backbone.max_tokens} tokens "
+                f"that {backbone.location} can take; lower max_length"
+            )
 
     def views(self, encoder: Encoder, batch: Batch) -> Views:
         """Run the backbone: the encodings of ``batch`` that ``terms`` compares."""
@@ -82,10 +96,9 @@ class Method(nn.Module):
     def fit(self, encoder: Encoder, sentences: Sequence[str]) -> None:
         """What is fitted in closed form rather than trained (whitening); nothing by default."""
 
-    def parameter_groups(self, encoder: Encoder, learning_rate: float) -> list[dict[str, object]]:
-        """Optimiser groups (``params`` by name, ``lr``); by default one rate for all."""
-        named = [*encoder.named_parameters(), *self.named_parameters()]
-        return [{"params": [(n, p) for n, p in named if p.requires_grad], "lr": learning_rate}]
+    def parameter_groups(self, encoder: Encoder, learning_rate: float) -> list[ParameterGroup]:
+        """What is trained, at which rate; by default backbone and heads alike."""
+        return [ParameterGroup([*encoder.parameters(), *self.parameters()], learning_rate)]
 
 
 def resolve(target: str) -> type[Method]:

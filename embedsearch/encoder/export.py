@@ -1,0 +1,79 @@
+"""A folder that sentence-transformers and transformers open, written without either's trainer."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors.torch import save_file
+
+from embedsearch.encoder.model import Encoder
+from embedsearch.encoder.pooling import LAYERS
+
+_MODULES = "sentence_transformers.models."
+
+
+def export(encoder: Encoder, folder: Path) -> None:
+    """Write ``encoder`` to ``folder`` in the format of ``SentenceTransformer.save``.
+
+    ``SentenceTransformer(folder)`` gives the same embeddings, ``AutoModel.from_pretrained(folder)``
+    the backbone. Safetensors only; the heads of training are not part of an encoder.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    layers = LAYERS[encoder.pooling]
+    encoder.transformer.save_pretrained(folder)  # type: ignore[operator]
+    encoder.tokenizer.save_pretrained(folder)
+    if len(layers) > 1:
+        _set_in_config(folder, output_hidden_states=True)
+    modules = [{"idx": 0, "name": "0", "path": "", "type": f"{_MODULES}Transformer"}]
+    if len(layers) > 1:
+        _layer_weights(encoder, layers, folder / "1_WeightedLayerPooling")
+        modules.append(_module(1, "WeightedLayerPooling"))
+    _json(folder / f"{len(modules)}_Pooling" / "config.json", _pooling(encoder))
+    modules.append(_module(len(modules), "Pooling"))
+    _json(folder / "modules.json", modules)
+    limit = {"max_seq_length": encoder.facts.max_tokens, "do_lower_case": False}
+    _json(folder / "sentence_bert_config.json", limit)
+    _json(folder / "config_sentence_transformers.json", {"similarity_fn_name": "cosine"})
+
+
+def _module(index: int, kind: str) -> dict[str, Any]:
+    path = f"{index}_{kind}"
+    return {"idx": index, "name": str(index), "path": path, "type": f"{_MODULES}{kind}"}
+
+
+def _pooling(encoder: Encoder) -> dict[str, Any]:
+    return {
+        "word_embedding_dimension": encoder.dim,
+        "pooling_mode_cls_token": encoder.pooling == "cls",
+        "pooling_mode_mean_tokens": encoder.pooling != "cls",
+        "pooling_mode_max_tokens": False,
+        "pooling_mode_mean_sqrt_len_tokens": False,
+    }
+
+
+def _layer_weights(encoder: Encoder, layers: tuple[int, ...], folder: Path) -> None:
+    """All hidden states, embeddings' first, with weight 1 for those that are averaged."""
+    states = encoder.facts.layers + 1
+    weights = torch.zeros(states)
+    for layer in layers:
+        weights[layer] += 1
+    config = {
+        "word_embedding_dimension": encoder.dim,
+        "layer_start": 0,
+        "num_hidden_layers": encoder.facts.layers,
+    }
+    _json(folder / "config.json", config)
+    save_file({"layer_weights": weights}, folder / "model.safetensors")
+
+
+def _set_in_config(folder: Path, **values: Any) -> None:
+    path = folder / "config.json"
+    _json(path, {**json.loads(path.read_text()), **values})
+
+
+def _json(path: Path, value: Any) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(value, indent=2) + "\n", encoding="utf-8")

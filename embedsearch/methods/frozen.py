@@ -1,0 +1,20 @@
+"""Any encoder as it is: the floor of every table."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+
+from embedsearch.methods.base import Method, MethodConfig
+
+
+class FrozenConfig(MethodConfig):
+    """Only the pooling matters; nothing is trained."""
+
+    pooling: Literal["cls", "mean", "first_last", "top2"] = "mean"
+
+
+class Frozen(Method):
+    """Scores the backbone untrained, so its trial is the one evaluation before the first step."""
+
+    Config: ClassVar[type[MethodConfig]] = FrozenConfig
+    needs: ClassVar[Literal["nothing", "sentences", "pairs"]] = "nothing"

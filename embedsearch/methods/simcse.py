@@ -1,0 +1,58 @@
+"""Unsupervised SimCSE (Gao et al., 2021)."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+
+from pydantic import Field
+from torch import Tensor, nn
+
+from embedsearch.encoder.backbone import BackboneFacts
+from embedsearch.encoder.heads import mlp
+from embedsearch.encoder.model import Encoder
+from embedsearch.errors import UserError
+from embedsearch.losses.contrastive import info_nce
+from embedsearch.methods.base import Batch, Method, MethodConfig, Views
+
+
+class SimCSEConfig(MethodConfig):
+    """Defaults are those of the authors' command for BERT-base."""
+
+    temperature: float = Field(0.05, gt=0)
+    dropout: float | None = Field(None, gt=0, lt=1)
+    """Of both views; none is the backbone's own rate."""
+    head: Literal["mlp", "none"] = "mlp"
+    """On the embedding, in training only."""
+
+
+class SimCSE(Method):
+    """A sentence under two dropout masks is its own positive; the batch's others are negatives.
+
+    One term, ``contrast``: InfoNCE of cosine similarities (Eq. 1), a mean over the batch.
+    """
+
+    Config: ClassVar[type[MethodConfig]] = SimCSEConfig
+
+    def __init__(self, config: SimCSEConfig, encoder: Encoder) -> None:
+        super().__init__(config, encoder)
+        self.config = config
+        self.head = mlp(encoder.dim) if config.head == "mlp" else nn.Identity()
+
+    @classmethod
+    def check(cls, config: MethodConfig, backbone: BackboneFacts) -> None:
+        """Raises ``UserError`` where no dropout would make the two views differ."""
+        super().check(config, backbone)
+        if getattr(config, "dropout", None) is None and backbone.dropout == 0:
+            raise UserError(
+                f"the dropout of {backbone.location} is zero, so SimCSE's two views would be "
+                "the same: give a rate, for example dropout=0.1"
+            )
+
+    def views(self, encoder: Encoder, batch: Batch) -> Views:
+        """Two encodings of the batch under masks of their own, each (batch, dim)."""
+        return tuple(encoder.encode(batch, dropout=self.config.dropout) for _ in range(2))
+
+    def terms(self, views: Views, batch: Batch) -> dict[str, Tensor]:  # noqa: ARG002
+        """``contrast``."""
+        first, second = (self.head(view) for view in views)
+        return {"contrast": info_nce(first, second, self.config.temperature)}

@@ -1,0 +1,141 @@
+"""What a killed trial goes on from: one folder, written whole or not at all."""
+
+from __future__ import annotations
+
+import json
+import logging
+import shutil
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+from torch import Tensor, nn
+
+from embedsearch.durable import whole_folder, write_whole
+from embedsearch.records import Measurement
+
+VERSION = 1
+_log = logging.getLogger(__name__)
+
+
+@dataclass
+class Progress:
+    """How far a trial has come, besides its weights."""
+
+    step: int = 0
+    start_score: float | None = None
+    best_score: float | None = None
+    best_step: int | None = None
+    history: list[Measurement] = field(default_factory=list)
+    seconds: float = 0.0
+
+
+class Checkpoint:
+    """The last state of one running trial, in ``folder``.
+
+    Weights of encoder and heads, the best encoder so far, the optimiser's moments and the random
+    state are safetensors; progress is JSON. The position in the data is the step.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def save(
+        self,
+        progress: Progress,
+        modules: Mapping[str, nn.Module],
+        optimiser: torch.optim.Optimizer,
+        best: Mapping[str, Tensor],
+    ) -> None:
+        """Replace the last state in one step."""
+        tensors = {
+            **{name: _plain(module.state_dict()) for name, module in modules.items()},
+            "optimiser": _moments(optimiser),
+            "random": _random_state(),
+            "best": dict(best),
+        }
+        described = {"version": VERSION, **asdict(progress)}
+
+        def write(draft: Path) -> None:
+            draft.mkdir()
+            for name, values in tensors.items():
+                save_file(values, draft / f"{name}.safetensors")
+            (draft / "progress.json").write_text(json.dumps(described), encoding="utf-8")
+
+        write_whole(self.folder, write)
+
+    def restore(
+        self, modules: Mapping[str, nn.Module], optimiser: torch.optim.Optimizer
+    ) -> tuple[Progress, dict[str, Tensor]] | None:
+        """Load the last state into ``modules`` and ``optimiser``.
+
+        Gives the progress and the best encoder's weights; None where there is no state to go on
+        from, with a warning where there is one that can't be read.
+        """
+        folder = whole_folder(self.folder)
+        if folder is None:
+            return None
+        try:
+            progress = _read_progress(folder / "progress.json")
+            names = [*modules, "optimiser", "random", "best"]
+            tensors = {name: load_file(folder / f"{name}.safetensors") for name in names}
+        except (OSError, ValueError, KeyError, TypeError, SafetensorError) as error:
+            _log.warning("%s can't be read (%s); the trial starts anew", folder, error)
+            return None
+        for name, module in modules.items():
+            module.load_state_dict(tensors[name])
+        _set_moments(optimiser, tensors["optimiser"])
+        _set_random_state(tensors["random"])
+        return progress, tensors["best"]
+
+    def remove(self) -> None:
+        """Forget the state; a finished trial needs none."""
+        while (folder := whole_folder(self.folder)) is not None:
+            shutil.rmtree(folder)
+
+
+def _read_progress(path: Path) -> Progress:
+    value: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    if value.pop("version") != VERSION:
+        raise ValueError("it was written by another version")
+    history = [Measurement(**item) for item in value.pop("history")]
+    return Progress(**value, history=history)
+
+
+def _plain(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Tensors of their own storage, as safetensors wants them."""
+    return {name: value.detach().cpu().clone().contiguous() for name, value in state.items()}
+
+
+def _moments(optimiser: torch.optim.Optimizer) -> dict[str, Tensor]:
+    state = optimiser.state_dict()["state"]
+    return {
+        f"{index}/{name}": value.detach().cpu().clone()
+        for index, values in state.items()
+        for name, value in values.items()
+    }
+
+
+def _set_moments(optimiser: torch.optim.Optimizer, moments: Mapping[str, Tensor]) -> None:
+    state: dict[int, dict[str, Tensor]] = {}
+    for key, value in moments.items():
+        index, name = key.split("/", 1)
+        state.setdefault(int(index), {})[name] = value
+    optimiser.load_state_dict({**optimiser.state_dict(), "state": state})
+
+
+def _random_state() -> dict[str, Tensor]:
+    state = {"cpu": torch.get_rng_state()}
+    if torch.cuda.is_available():
+        state["cuda"] = torch.cuda.get_rng_state()
+    return state
+
+
+def _set_random_state(state: Mapping[str, Tensor]) -> None:
+    torch.set_rng_state(state["cpu"])
+    if "cuda" in state and torch.cuda.is_available():
+        torch.cuda.set_rng_state(state["cuda"])

@@ -1,0 +1,166 @@
+"""The training loop: batches to views, views to terms, terms to a step."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from embedsearch.encoder.model import Encoder
+from embedsearch.methods.base import Batch, Method, MethodConfig, total
+from embedsearch.records import Measurement
+from embedsearch.training.checkpoint import Checkpoint, Progress
+from embedsearch.training.optimiser import make_optimiser, set_rates
+
+Report = Callable[[Measurement], None]
+Evaluate = Callable[[Encoder], float]
+"""The dev score of an encoder; raises ``Diverged`` where there is none."""
+
+
+class Diverged(Exception):
+    """Training left the numbers: NaN, zero vectors or constant scores. Deterministic."""
+
+
+@dataclass(frozen=True)
+class Course:
+    """How long and how a trial trains."""
+
+    config: MethodConfig
+    total_steps: int
+    eval_steps: int
+    seed: int
+    precision: str
+    save_s: float = 60.0
+    """A state to go on from at an evaluation, at most this often."""
+
+
+class Training:
+    """One trial's training, from its last state to its end."""
+
+    def __init__(
+        self,
+        encoder: Encoder,
+        method: Method,
+        batch_at: Callable[[int], Batch],
+        course: Course,
+        checkpoint: Checkpoint,
+    ) -> None:
+        """``batch_at(step)`` gives the batch of optimiser step 0, 1, …"""
+        self.encoder, self.method = encoder, method
+        self.batch_at, self.course, self.checkpoint = batch_at, course, checkpoint
+        groups = method.parameter_groups(encoder, course.config.learning_rate)
+        self.optimiser = make_optimiser(groups, course.config.weight_decay)
+        self.trained = [p for group in self.optimiser.param_groups for p in group["params"]]
+        self.progress = Progress()
+        self.best: dict[str, Tensor] = {}
+        self.terms: dict[str, Tensor] = {}
+        self.saved_at = self.measured_at = time.monotonic()
+
+    def run(self, report: Report, evaluate: Evaluate) -> Progress:
+        """Train to the last step; the encoder then holds its best weights.
+
+        ``report`` is given every measurement, those before a restart first. Raises ``Diverged``.
+        """
+        course = self.course
+        self._start_or_go_on(report, evaluate)
+        while self.progress.step < course.total_steps:
+            self._step(self.progress.step + 1)
+            step = self.progress.step
+            if step % course.eval_steps == 0 or step == course.total_steps:
+                self._measure(report, evaluate)
+        self.encoder.load_state_dict(self.best)
+        return self.progress
+
+    def _start_or_go_on(self, report: Report, evaluate: Evaluate) -> None:
+        torch.manual_seed(self.course.seed)
+        modules = {"encoder": self.encoder, "heads": self.method}
+        if restored := self.checkpoint.restore(modules, self.optimiser):
+            self.progress, self.best = restored
+            for measurement in self.progress.history:
+                report(measurement)
+        else:
+            score = self._score(evaluate)
+            self.progress.start_score = score
+            self._keep_if_best(score)
+            self._record(report, {"dev/spearman": score})
+        self.encoder.train()
+        self.method.train()
+        self.measured_at = time.monotonic()
+
+    def _step(self, step: int) -> None:
+        course = self.course
+        batch = _to(self.encoder.device, self.batch_at(step - 1))
+        with self._autocast():
+            views = self.method.views(self.encoder, batch)
+            terms = self.method.terms(views, batch)
+        total(terms).backward()  # type: ignore[no-untyped-call]
+        torch.nn.utils.clip_grad_norm_(self.trained, course.config.max_grad_norm)
+        shape = course.config.schedule, course.config.warmup_ratio
+        set_rates(self.optimiser, step, course.total_steps, *shape)
+        self.optimiser.step()
+        self.optimiser.zero_grad(set_to_none=True)
+        for name, value in terms.items():
+            self.terms[name] = self.terms.get(name, 0) + value.detach()
+        self.progress.step = step
+
+    def _measure(self, report: Report, evaluate: Evaluate) -> None:
+        course, step = self.course, self.progress.step
+        steps = step - self.progress.history[-1].step
+        terms = {f"loss/{name}": value.item() / steps for name, value in self.terms.items()}
+        self.terms = {}
+        loss = sum(terms.values())
+        if not math.isfinite(loss):
+            bad = next((name for name, value in terms.items() if not math.isfinite(value)), "loss")
+            raise Diverged(f"{bad} is not finite at step {step}")
+        seconds = time.monotonic() - self.measured_at
+        score = self._score(evaluate)
+        self._keep_if_best(score)
+        speed = steps * course.config.batch_size / seconds
+        metrics = {"dev/spearman": score, "loss": loss, **terms, "sentences_per_s": speed}
+        self._record(report, metrics)
+        if time.monotonic() - self.saved_at >= course.save_s and step < course.total_steps:
+            self._save()
+
+    def _record(self, report: Report, metrics: Mapping[str, float]) -> None:
+        now = time.monotonic()
+        self.progress.seconds += now - self.measured_at
+        self.measured_at = now
+        measurement = Measurement(self.progress.step, dict(metrics))
+        self.progress.history.append(measurement)
+        report(measurement)
+
+    def _keep_if_best(self, score: float) -> None:
+        """The best after step 0, so that a score shows what training gave, not what was there."""
+        progress = self.progress
+        trains = self.course.total_steps > 0
+        if progress.step == 0 and trains:
+            return
+        if progress.best_score is None or score > progress.best_score:
+            progress.best_score, progress.best_step = score, progress.step
+            state = self.encoder.state_dict()
+            self.best = {name: value.detach().cpu().clone() for name, value in state.items()}
+
+    def _save(self) -> None:
+        modules = {"encoder": self.encoder, "heads": self.method}
+        self.checkpoint.save(self.progress, modules, self.optimiser, self.best)
+        self.saved_at = time.monotonic()
+
+    def _score(self, evaluate: Evaluate) -> float:
+        with self._autocast():
+            return evaluate(self.encoder)
+
+    def _autocast(self) -> torch.autocast:
+        kind = self.encoder.device.type
+        return torch.autocast(
+            kind, dtype=torch.bfloat16, enabled=self.course.precision == "bf16"
+        )
+
+
+def _to(device: torch.device, batch: Batch) -> Batch:
+    if device.type == "cpu":
+        return batch
+    return {name: value.pin_memory().to(device, non_blocking=True) for name, value in batch.items()}
