@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from safetensors.torch import save_file
 
-from embedsearch.encoder.model import Encoder
+from embedsearch.encoder.model import Encoder, quiet_transformers
 from embedsearch.encoder.pooling import LAYERS
 
 _MODULES = "sentence_transformers.models."
@@ -23,7 +23,8 @@ def export(encoder: Encoder, folder: Path) -> None:
     """
     folder.mkdir(parents=True, exist_ok=True)
     layers = LAYERS[encoder.pooling]
-    encoder.transformer.save_pretrained(folder)  # type: ignore[operator]
+    with quiet_transformers():
+        encoder.transformer.save_pretrained(folder)  # type: ignore[operator]
     encoder.tokenizer.save_pretrained(folder)
     if len(layers) > 1:
         _set_in_config(folder, output_hidden_states=True)

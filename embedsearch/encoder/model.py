@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -106,20 +107,34 @@ def load_tokenizer(facts: BackboneFacts) -> Any:
     return tokenizer
 
 
-def _load_transformer(facts: BackboneFacts) -> nn.Module:
-    from transformers import AutoModel
+@contextmanager
+def quiet_transformers() -> Iterator[None]:
+    """No progress bar and no report of an unused pooler; what is missing is our own error."""
     from transformers.utils import logging
 
+    level = logging.get_verbosity()
+    logging.set_verbosity_error()
     logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(level)
+        logging.enable_progress_bar()
+
+
+def _load_transformer(facts: BackboneFacts) -> nn.Module:
+    from transformers import AutoModel
+
     no_pooler = {} if facts.architecture == "distilbert" else {"add_pooling_layer": False}
-    model, loading = AutoModel.from_pretrained(
-        facts.location,
-        trust_remote_code=False,
-        use_safetensors=True,
-        dtype=torch.float32,
-        output_loading_info=True,
-        **no_pooler,
-    )
+    with quiet_transformers():
+        model, loading = AutoModel.from_pretrained(
+            facts.location,
+            trust_remote_code=False,
+            use_safetensors=True,
+            dtype=torch.float32,
+            output_loading_info=True,
+            **no_pooler,
+        )
     if missing := sorted(loading["missing_keys"]):
         raise UserError(
             f"{facts.location}: {len(missing)} weights are missing, '{missing[0]}' first; they "

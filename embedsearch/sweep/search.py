@@ -1,0 +1,181 @@
+"""Trials over a Ray cluster; the only place that imports ray."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from embedsearch import trial
+from embedsearch.errors import UserError
+from embedsearch.records import Measurement, Observer, Status, TrialResult, TrialSpec
+
+RETRIES = 3
+"""How often a trial is started again whose worker or node died; it goes on from its checkpoint."""
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """Where trials run, and what each of them holds."""
+
+    address: str | None = None
+    """Of a running Ray cluster; None starts one on this machine, listening on loopback."""
+    cpus_per_trial: int = 1
+    gpus_per_trial: float = 0.0
+
+
+@contextmanager
+def connected(cluster: Cluster) -> Iterator[Mapping[str, float]]:
+    """Start or join Ray; gives the cluster's resources (``CPU``, ``GPU``). Ends it on the way out.
+
+    SIGTERM is then as good as Ctrl-C: Ray writes down nothing we need, and the trials go on from
+    their own checkpoints.
+    """
+    import ray
+
+    os.environ.update(_ENVIRONMENT)
+    if cluster.address is None:
+        os.environ.update(_LOOPBACK)
+    try:
+        ray.init(address=cluster.address or "local", **_quiet(cluster))
+    except (ConnectionError, ValueError, RuntimeError) as error:
+        raise UserError(
+            f"no Ray cluster answers at '{cluster.address}' ({error}); start one with 'ray start "
+            "--head', or leave --address out to run on this machine"
+        ) from error
+    before = signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
+    try:
+        yield ray.cluster_resources()
+    finally:
+        signal.signal(signal.SIGTERM, before)
+        ray.shutdown()
+
+
+_ENVIRONMENT = {
+    "RAY_USAGE_STATS_ENABLED": "0",
+    "RAY_AIR_NEW_OUTPUT": "0",
+    "TUNE_DISABLE_AUTO_CALLBACK_LOGGERS": "1",
+    "TUNE_MAX_PENDING_TRIALS_PG": "16",
+    "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
+    "TOKENIZERS_PARALLELISM": "false",
+}
+_LOOPBACK = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}
+"""Makes gcs, raylet and workers listen on 127.0.0.1: an undocumented effect, held by a test."""
+
+
+def _quiet(cluster: Cluster) -> dict[str, Any]:
+    common: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
+    if cluster.address is not None:
+        return common
+    return {**common, "include_dashboard": False, "object_store_memory": 200_000_000}
+
+
+def run_trials(
+    specs: Sequence[TrialSpec], place: trial.Place, cluster: Cluster, observer: Observer
+) -> dict[str, TrialResult]:
+    """Run ``specs`` in their order over the connected cluster; results by spec id.
+
+    A trial without a result was stopped before its end (Ctrl-C). Workers are reused: a worker pays
+    its imports and its backbone once.
+    """
+    from ray import tune
+
+    relay = _Relay(specs, observer)
+    with tempfile.TemporaryDirectory(prefix="embedsearch-") as scratch:
+        tuner = tune.Tuner(
+            tune.with_resources(
+                tune.with_parameters(_trainable, place=place),
+                {"cpu": cluster.cpus_per_trial, "gpu": cluster.gpus_per_trial},
+            ),
+            param_space={"spec": tune.grid_search([spec.to_json() for spec in specs])},
+            tune_config=tune.TuneConfig(
+                reuse_actors=True,
+                trial_name_creator=lambda t: TrialSpec.from_json(t.config["spec"]).id,
+                trial_dirname_creator=lambda t: TrialSpec.from_json(t.config["spec"]).id,
+            ),
+            run_config=tune.RunConfig(
+                storage_path=str(place.storage.resolve() / "ray") if cluster.address else scratch,
+                failure_config=tune.FailureConfig(max_failures=RETRIES),
+                callbacks=[_callback(relay)],
+                verbose=0,
+            ),
+        )
+        tuner.fit()
+    return relay.results
+
+
+def _trainable(config: dict[str, Any], place: trial.Place) -> None:
+    """One trial in a worker: its measurements, then its result, as metrics."""
+    from ray import tune
+
+    def report(measurement: Measurement) -> None:
+        tune.report({"step": measurement.step, "metrics": dict(measurement.metrics)})
+
+    result = trial.run(TrialSpec.from_json(config["spec"]), place, report)
+    tune.report({"step": -1, "metrics": {}, "result": result.to_json()})
+
+
+class _Relay:
+    """Turns what Ray tells of its trials into what an observer is told of ours."""
+
+    def __init__(self, specs: Sequence[TrialSpec], observer: Observer) -> None:
+        self.specs = {spec.id: spec for spec in specs}
+        self.observer = observer
+        self.results: dict[str, TrialResult] = {}
+
+    def started(self, spec_id: str) -> None:
+        self.observer.trial_started(self.specs[spec_id])
+
+    def reported(self, spec_id: str, report: Mapping[str, Any]) -> None:
+        if "result" in report:
+            self._ended(TrialResult.from_json(report["result"]))
+        else:
+            measurement = Measurement(report["step"], report["metrics"])
+            self.observer.measured(self.specs[spec_id], measurement)
+
+    def died(self, spec_id: str) -> None:
+        """Its worker was lost more often than it is started again."""
+        if spec_id not in self.results:
+            reason = f"its worker died {RETRIES + 1} times (out of memory, or the node was lost)"
+            self._ended(TrialResult(spec_id, Status.FAILED, reason))
+
+    def _ended(self, result: TrialResult) -> None:
+        self.results[result.spec_id] = result
+        self.observer.trial_ended(self.specs[result.spec_id], result)
+
+
+def _callback(relay: _Relay) -> Any:
+    from ray import tune
+
+    class Callback(tune.Callback):  # type: ignore[misc]
+        def on_trial_start(self, iteration: int, trials: Any, trial: Any, **_: Any) -> None:
+            relay.started(str(trial))
+
+        def on_trial_result(
+            self, iteration: int, trials: Any, trial: Any, result: Any, **_: Any
+        ) -> None:
+            relay.reported(str(trial), result)
+
+        def on_trial_error(self, iteration: int, trials: Any, trial: Any, **_: Any) -> None:
+            relay.died(str(trial))
+
+    return Callback()
+
+
+def trials_at_once(resources: Mapping[str, float], cluster: Cluster) -> int:
+    """How many trials the cluster can hold; ``UserError`` where it can't hold one."""
+    wanted = {"CPU": cluster.cpus_per_trial, "GPU": cluster.gpus_per_trial}
+    counts = [int(resources.get(kind, 0) / amount) for kind, amount in wanted.items() if amount]
+    if not min(counts):
+        lacking = next(kind for kind, n in wanted.items() if n > resources.get(kind, 0))
+        raise UserError(
+            f"a trial wants {wanted[lacking]} {lacking}, and the cluster has "
+            f"{resources.get(lacking, 0):g}: lower --{lacking.lower()}s-per-trial"
+        )
+    return min(counts)

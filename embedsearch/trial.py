@@ -1,0 +1,260 @@
+"""A spec, run: from its parts to one result."""
+
+from __future__ import annotations
+
+import copy
+import functools
+import logging
+import math
+import os
+import traceback
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import torch
+from filelock import FileLock
+from torch import Tensor
+
+from embedsearch.data.batches import Batches
+from embedsearch.data.corpus import open_corpus
+from embedsearch.data.pairs import ScoredPairs, read_dev_pairs
+from embedsearch.data.tokens import TokenisedCorpus
+from embedsearch.durable import write_json, write_whole
+from embedsearch.encoder.backbone import BackboneFacts
+from embedsearch.encoder.export import export
+from embedsearch.encoder.model import Encoder
+from embedsearch.errors import UserError
+from embedsearch.evaluation.sts import score_pairs
+from embedsearch.methods.base import Batch, Method, MethodConfig, resolve
+from embedsearch.records import Point, Source, Status, TrialResult, TrialSpec
+from embedsearch.training.checkpoint import Checkpoint
+from embedsearch.training.loop import Course, Diverged, Report, Training
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What all trials of one command share; with a point it makes a spec."""
+
+    preset: str
+    backbone: Source
+    facts: BackboneFacts
+    corpus: Source
+    sentences: int
+    """In the corpus."""
+    dev: Source
+    steps: int | None
+    epochs: float | None
+    eval_steps: int
+    seed: int
+    device: str
+    precision: str
+    threads: int
+
+    def spec(self, point: Point) -> TrialSpec:
+        """The trial of ``point``; ``UserError`` where the point can't work on the backbone."""
+        method = resolve(point.target)
+        config = method.Config(**point.values)
+        method.check(config, self.facts)
+        trains = method.needs != "nothing"
+        return TrialSpec(
+            point=point,
+            seed=self.seed,
+            preset=self.preset,
+            backbone=self.backbone,
+            corpus=self.corpus if trains else Source("", "", "none"),
+            dev=self.dev,
+            total_steps=self._total_steps(config) if trains else 0,
+            eval_steps=self.eval_steps,
+            device=self.device,
+            precision=self.precision,
+            threads=self.threads,
+        )
+
+    def _total_steps(self, config: MethodConfig) -> int:
+        batches = Batches(self.sentences, config.batch_size, self.seed)
+        if self.steps is not None:
+            return self.steps
+        return max(1, math.floor((self.epochs or 1) * batches.steps_per_epoch))
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where trials keep what they need; the same folder for all workers of a cluster."""
+
+    storage: Path
+    devices: float = 1.0
+    """Devices a trial holds (GPUs, or CPU threads): what its device-seconds count."""
+
+    def work(self, spec_id: str) -> Path:
+        return self.storage / "work" / spec_id
+
+    @property
+    def cache(self) -> Path:
+        return self.storage / "cache"
+
+
+def run(spec: TrialSpec, place: Place, report: Report) -> TrialResult:
+    """Run ``spec``, go on where it was stopped, or give the result it already has.
+
+    A trial that fails is a result with its reason. Two callers of one spec: the second waits for
+    the first, then takes its result.
+    """
+    work = place.work(spec.id)
+    work.mkdir(parents=True, exist_ok=True)
+    with FileLock(work / "lock"):
+        if (known := finished(work)) is not None:
+            for measurement in known.history:
+                report(measurement)
+            return known
+        write_json(work / "spec.json", spec.to_json())
+        result = _attempt(spec, place, report)
+        if result.status.is_final:
+            write_json(work / "result.json", result.to_json())
+            Checkpoint(work / "state").remove()
+        return result
+
+
+def finished(work: Path) -> TrialResult | None:
+    """The final result in a trial's ``work`` folder; None where there is none that can be read."""
+    import json
+
+    try:
+        return TrialResult.from_json(json.loads((work / "result.json").read_text("utf-8")))
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        _log.warning("%s can't be read (%s); the trial runs again", work / "result.json", error)
+        return None
+
+
+def _attempt(spec: TrialSpec, place: Place, report: Report) -> TrialResult:
+    work = place.work(spec.id)
+    try:
+        return _train(spec, place, report)
+    except Diverged as error:
+        return TrialResult(spec.id, Status.DIVERGED, str(error))
+    except (torch.OutOfMemoryError, MemoryError):
+        values = spec.point.values
+        reason = (
+            f"out of memory at batch_size {values['batch_size']}, max_length "
+            f"{values['max_length']} on {spec.backbone.name}"
+        )
+        return TrialResult(spec.id, Status.OUT_OF_MEMORY, reason)
+    except UserError as error:
+        return TrialResult(spec.id, Status.FAILED, str(error))
+    except Exception as error:
+        text = traceback.format_exc()
+        write_whole(work / "error.txt", lambda draft: _write(draft, text))
+        first = (str(error).strip().splitlines() or [""])[0]
+        reason = f"{type(error).__name__}: {first} (see {work / 'error.txt'})"
+        return TrialResult(spec.id, Status.FAILED, reason)
+
+
+def _train(spec: TrialSpec, place: Place, report: Report) -> TrialResult:
+    work = place.work(spec.id)
+    _prepare(spec)
+    method_class = resolve(spec.point.target)
+    config = method_class.Config(**spec.point.values)
+    torch.manual_seed(spec.seed)
+    encoder = _encoder(spec, config.pooling)
+    method = method_class(config, encoder).to(encoder.device)
+    course = Course(config, spec.total_steps, spec.eval_steps, spec.seed, spec.precision)
+    batch_at = _batches(spec, method, encoder, config, place)
+    training = Training(encoder, method, batch_at, course, Checkpoint(work / "state"))
+    dev = _dev_pairs(spec.dev.location, spec.dev.fingerprint)
+    progress = training.run(report, lambda encoder: dev_score(encoder, dev))
+    write_whole(work / "best", lambda draft: export(encoder, draft))
+    return TrialResult(
+        spec.id,
+        Status.FINISHED,
+        start_score=progress.start_score,
+        best_score=progress.best_score,
+        best_step=progress.best_step,
+        history=tuple(progress.history),
+        seconds=progress.seconds,
+        device_seconds=progress.seconds * place.devices,
+        checkpoint=str(work / "best"),
+    )
+
+
+def dev_score(encoder: Encoder, pairs: ScoredPairs) -> float:
+    """Spearman × 100 on ``pairs``; raises ``Diverged`` where it does not exist."""
+    score = score_pairs(encoder.embed, pairs)
+    if score.spearman is None:
+        raise Diverged(f"no dev score: {score.reason}")
+    return score.spearman
+
+
+def _prepare(spec: TrialSpec) -> None:
+    """Set what a reused worker may still hold from the trial before."""
+    torch.set_num_threads(spec.threads)
+    if spec.device == "cpu":
+        torch.use_deterministic_algorithms(True)
+    elif not torch.cuda.is_available():
+        raise UserError("the trial wants a GPU, and its worker sees none: give --device cpu")
+
+
+def _encoder(spec: TrialSpec, pooling: str) -> Encoder:
+    loaded = _backbone(spec.backbone.location, spec.backbone.fingerprint)
+    encoder = Encoder(copy.deepcopy(loaded.transformer), loaded.tokenizer, loaded.facts, pooling)
+    return encoder.to(spec.device)
+
+
+def _batches(
+    spec: TrialSpec, method: Method, encoder: Encoder, config: MethodConfig, place: Place
+) -> Any:
+    """``step -> batch``; what a method fits rather than trains is fitted on the way."""
+    if method.needs == "nothing":
+        return _no_batch
+    tokens = _tokens(spec.corpus, spec.backbone, config.max_length, place.cache)
+    order = Batches(len(tokens), config.batch_size, spec.seed)
+
+    def batch_at(step: int) -> Batch:
+        return tokens.batch(order.indices(step))
+
+    return batch_at
+
+
+def _no_batch(step: int) -> Batch:
+    raise AssertionError(f"a method that needs no corpus asked for batch {step}")
+
+
+def _tokens(corpus: Source, backbone: Source, max_length: int, cache: Path) -> TokenisedCorpus:
+    return _tokens_once(
+        corpus.location, corpus.fingerprint, backbone.location, backbone.fingerprint, max_length, cache
+    )
+
+
+@functools.lru_cache(maxsize=4)
+def _tokens_once(
+    location: str, fingerprint: str, backbone: str, backbone_fingerprint: str, length: int, cache: Path
+) -> TokenisedCorpus:
+    corpus = open_corpus(location, cache=cache)
+    _must_match(location, corpus.fingerprint, fingerprint)
+    tokenizer = _backbone(backbone, backbone_fingerprint).tokenizer
+    return TokenisedCorpus(corpus, tokenizer, backbone_fingerprint, length, cache)
+
+
+@functools.lru_cache(maxsize=2)
+def _backbone(location: str, fingerprint: str) -> Encoder:  # noqa: ARG001
+    return Encoder.load(location, "mean")
+
+
+@functools.lru_cache(maxsize=4)
+def _dev_pairs(location: str, fingerprint: str) -> ScoredPairs:
+    pairs = read_dev_pairs(location)
+    _must_match(location, pairs.fingerprint, fingerprint)
+    return pairs
+
+
+def _must_match(location: str, found: str, wanted: str) -> None:
+    if found != wanted:
+        raise UserError(f"{location} has changed since the sweep was planned: give the command again")
+
+
+def _write(path: Path, text: str) -> None:
+    path.write_text(text, encoding="utf-8")

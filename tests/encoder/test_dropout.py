@@ -1,0 +1,76 @@
+"""A view's own rate takes effect in every supported architecture, attention included."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from embedsearch.encoder.backbone import SUPPORTED
+from embedsearch.encoder.dropout import dropout_at
+from embedsearch.encoder.model import Encoder
+from tests.conftest import tiny_config
+
+IDS = torch.randint(10, 500, (4, 12), generator=torch.Generator().manual_seed(1))
+BATCH = {"input_ids": IDS, "attention_mask": torch.ones_like(IDS)}
+
+
+@pytest.fixture(params=[(a, i) for a in SUPPORTED for i in ("eager", "sdpa")], ids="-".join)
+def encoder(request: pytest.FixtureRequest, make_backbone: Callable[..., Path]) -> Encoder:
+    architecture, attention = request.param
+    encoder = Encoder.load(str(make_backbone(architecture)), "mean")
+    encoder.transformer.set_attn_implementation(attention)
+    return encoder.train()
+
+
+def spread(encoder: Encoder, rate: float) -> float:
+    """Variance of an encoding over dropout masks."""
+    torch.manual_seed(0)
+    views = torch.stack([encoder.encode(BATCH, dropout=rate) for _ in range(12)])
+    return float(views.detach().var(0).mean())
+
+
+def test_variance_grows_with_the_rate(encoder: Encoder) -> None:
+    spreads = [spread(encoder, rate) for rate in (0.0, 0.05, 0.15, 0.4)]
+    assert spreads[0] == 0
+    assert spreads == sorted(spreads) and spreads[1] > 0
+
+
+def test_rate_lasts_for_one_call(encoder: Encoder) -> None:
+    before = [m.p for m in encoder.modules() if isinstance(m, nn.Dropout)]
+    encoder.encode(BATCH, dropout=0.7)
+    assert [m.p for m in encoder.modules() if isinstance(m, nn.Dropout)] == before
+
+
+def test_rate_is_restored_after_an_error(encoder: Encoder) -> None:
+    before = [m.p for m in encoder.modules() if isinstance(m, nn.Dropout)]
+    with pytest.raises(ZeroDivisionError), dropout_at(encoder, 0.7):
+        raise ZeroDivisionError
+    assert [m.p for m in encoder.modules() if isinstance(m, nn.Dropout)] == before
+
+
+@pytest.mark.parametrize("architecture", SUPPORTED)
+@pytest.mark.parametrize("attention", ["eager", "sdpa"])
+def test_attention_weights_alone_are_dropped(architecture: str, attention: str) -> None:
+    """With every hidden dropout cut out of the forward, the rate still moves the encoding."""
+    from transformers import AutoModel
+
+    model = AutoModel.from_config(tiny_config(architecture), attn_implementation=attention).train()
+    for module in model.modules():
+        if isinstance(module, nn.Dropout):
+            module.forward = lambda x: x  # type: ignore[method-assign]
+
+    def encode(rate: float) -> Tensor:
+        with dropout_at(model, rate):
+            out: Tensor = model(**BATCH).last_hidden_state
+            return out
+
+    first, second = encode(0.5), encode(0.5)
+    assert torch.equal(encode(0.0), encode(0.0))
+    assert not torch.equal(first, second)
+
+
+def test_evaluation_mode_drops_nothing(encoder: Encoder) -> None:
+    encoder.eval()
+    assert torch.equal(encoder.encode(BATCH, dropout=0.5), encoder.encode(BATCH))

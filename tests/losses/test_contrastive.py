@@ -1,0 +1,59 @@
+"""Numbers by hand, loops of the printed formulas, invariances."""
+
+import math
+from collections.abc import Callable
+
+import pytest
+import torch
+
+from embedsearch.losses.contrastive import info_nce, self_contrast
+
+torch.manual_seed(3)
+A, B = torch.randn(2, 7, 5)
+
+
+def cosine(x: torch.Tensor, y: torch.Tensor) -> float:
+    return float(x @ y / (x.norm() * y.norm()))
+
+
+def test_info_nce_by_hand() -> None:
+    """Orthogonal rows: the positive has cosine 1, the one negative 0."""
+    eye = torch.eye(2)
+    assert info_nce(eye, eye, 0.5).item() == pytest.approx(math.log(1 + math.exp(-2)))
+
+
+def test_info_nce_is_the_printed_formula() -> None:
+    printed = 0.0
+    for i in range(len(A)):
+        total = sum(math.exp(cosine(A[i], B[j]) / 0.05) for j in range(len(B)))
+        printed -= math.log(math.exp(cosine(A[i], B[i]) / 0.05) / total) / len(A)
+    assert info_nce(A, B, 0.05).item() == pytest.approx(printed, rel=1e-5)
+
+
+def test_info_nce_ignores_order_and_scale() -> None:
+    order = torch.randperm(len(A))
+    there = info_nce(A, B, 0.1)
+    torch.testing.assert_close(info_nce(3 * A[order], 0.2 * B[order], 0.1), there)
+
+
+def test_self_contrast_by_hand() -> None:
+    first = torch.tensor([[1.0, 0.0], [2.0, 2.0]])
+    second = torch.tensor([[0.0, 5.0], [1.0, 1.0]])
+    assert self_contrast(first, second).item() == pytest.approx(0.5)
+
+
+def test_self_contrast_is_the_printed_formula() -> None:
+    printed = sum(cosine(a, b) for a, b in zip(A, B, strict=True)) / len(A)
+    assert self_contrast(A, B).item() == pytest.approx(printed, rel=1e-5)
+
+
+def test_self_contrast_does_not_grow_with_the_batch() -> None:
+    twice = self_contrast(torch.cat([A, A]), torch.cat([B, B]))
+    torch.testing.assert_close(twice, self_contrast(A, B))
+
+
+@pytest.mark.parametrize("loss", [lambda: info_nce(A, B, 0.05), lambda: self_contrast(A, B)])
+def test_autocast_does_not_reach_the_loss(loss: Callable[[], torch.Tensor]) -> None:
+    outside = loss()
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        assert torch.equal(loss(), outside)
