@@ -1,0 +1,1 @@
+"""Texts: corpora, their tokens, batches of them, and scored pairs."""

@@ -1,0 +1,96 @@
+"""A corpus as token ids, made once per machine and mapped into memory by every trial."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from filelock import FileLock
+from numpy.typing import NDArray
+from torch import Tensor
+
+from embedsearch.data.corpus import Corpus
+from embedsearch.durable import whole_folder, write_whole
+from embedsearch.records import content_id
+
+_LAYOUT = 1
+_CHUNK = 1_000
+
+
+def tokenizer_fingerprint(tokenizer: Any) -> str:
+    """Names what a fast tokenizer does to a text; truncation and padding, set per call, aside."""
+    facts = json.loads(tokenizer.backend_tokenizer.to_str())
+    return content_id({**facts, "truncation": None, "padding": None, "pad": tokenizer.pad_token_id})
+
+
+@dataclass(frozen=True, eq=False)
+class TokenisedCorpus:
+    """Token ids of every sentence, special ones included, cut at the length it was made with."""
+
+    ids: NDArray[np.int32]
+    """All sentences' ids, one after another."""
+    offsets: NDArray[np.int64]
+    """Where each sentence starts; one more at the end: (sentences + 1,)."""
+    pad_id: int
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def batch(self, rows: NDArray[np.int64]) -> dict[str, Tensor]:
+        """``input_ids`` and ``attention_mask`` of these sentences, each (batch, longest) int64."""
+        starts = self.offsets[rows]
+        lengths = self.offsets[rows + 1] - starts
+        places = np.arange(lengths.max())
+        mask = places < lengths[:, None]
+        ids = np.full(mask.shape, self.pad_id, dtype=np.int64)
+        ids[mask] = self.ids[(starts[:, None] + places)[mask]]
+        return {
+            "input_ids": torch.from_numpy(ids),
+            "attention_mask": torch.from_numpy(mask.astype(np.int64)),
+        }
+
+
+def tokenise(corpus: Corpus, tokenizer: Any, max_length: int, *, cache: Path) -> TokenisedCorpus:
+    """The tokens of ``corpus``, each sentence cut at ``max_length`` (special tokens included).
+
+    Made where ``cache`` does not have them yet, keyed by what the corpus, the tokenizer and the
+    length are; several processes may ask at once, and one makes them. The fast tokenizer runs on
+    all cores unless ``TOKENIZERS_PARALLELISM=false``.
+    """
+    key = content_id([_LAYOUT, corpus.fingerprint, tokenizer_fingerprint(tokenizer), max_length])
+    folder = cache / "tokens" / key
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with FileLock(folder.with_suffix(".lock")):
+        if whole_folder(folder) is None:
+            write_whole(folder, lambda draft: _write(draft, _encode(corpus, tokenizer, max_length)))
+    ids = np.memmap(folder / "ids.int32", dtype=np.int32, mode="r")
+    offsets = np.load(folder / "offsets.npy", mmap_mode="r")
+    return TokenisedCorpus(
+        ids.view(np.ndarray), offsets.view(np.ndarray), tokenizer.pad_token_id or 0
+    )
+
+
+def _encode(corpus: Corpus, tokenizer: Any, max_length: int) -> Iterator[list[list[int]]]:
+    for start in range(0, len(corpus), _CHUNK):
+        yield tokenizer(
+            corpus[start : start + _CHUNK],
+            truncation=True,
+            max_length=max_length,
+            return_attention_mask=False,
+            return_token_type_ids=False,
+        )["input_ids"]
+
+
+def _write(folder: Path, chunks: Iterator[list[list[int]]]) -> None:
+    folder.mkdir()
+    lengths: list[NDArray[np.int64]] = [np.zeros(1, dtype=np.int64)]
+    with (folder / "ids.int32").open("wb") as file:
+        for chunk in chunks:
+            np.concatenate([np.asarray(row, dtype=np.int32) for row in chunk]).tofile(file)
+            lengths.append(np.fromiter(map(len, chunk), dtype=np.int64, count=len(chunk)))
+    np.save(folder / "offsets.npy", np.cumsum(np.concatenate(lengths)))
