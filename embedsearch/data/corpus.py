@@ -40,10 +40,10 @@ class Corpus(Sequence[str]):
     folder: Path
 
     @classmethod
-    def at(cls, folder: Path) -> Corpus:
+    def at(cls, folder: Path, name: str = "") -> Corpus:
         """The corpus that ``open_corpus`` keeps in ``folder``: another process's, opened again."""
         facts = json.loads((folder / "facts.json").read_text(encoding="utf-8"))
-        return cls(facts["name"], facts["fingerprint"], Counts(**facts["counts"]), folder)
+        return cls(name, facts["fingerprint"], Counts(**facts["counts"]), folder)
 
     def __len__(self) -> int:
         return self.counts.kept
@@ -108,10 +108,10 @@ def _open(folder: Path, name: str, source: Iterable[str | None]) -> Corpus:
     with FileLock(folder.with_suffix(".lock")):
         if whole_folder(folder) is None:
             write_whole(folder, lambda draft: _write(draft, source))
-    facts = json.loads((folder / "facts.json").read_text(encoding="utf-8"))
-    if not facts["counts"]["kept"]:
+    corpus = Corpus.at(folder, name)
+    if not len(corpus):
         raise UserError(f"corpus '{name}' holds no sentence; give one that does")
-    return Corpus(name, facts["fingerprint"], Counts(**facts["counts"]), folder)
+    return corpus
 
 
 def _write(folder: Path, source: Iterable[str | None]) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Literal, get_args
 
-from embedsearch.data.library import first_line, quiet_datasets
+from embedsearch.data.library import quiet_datasets, root_cause, told
 from embedsearch.data.lines import read_lines, undecodable, without_mark
 from embedsearch.errors import UserError
 
@@ -159,10 +159,7 @@ def _column(table: Any, column: str) -> Iterator[str | None]:
         yield from batch[column]
 
 
-def _unreadable(path: Path, encoding: str, error: BaseException) -> UserError:
-    """The error for the cause at the bottom of the library's own."""
-    while not isinstance(error, UnicodeDecodeError) and error.__cause__ is not None:
-        error = error.__cause__
-    if isinstance(error, UnicodeDecodeError):
+def _unreadable(path: Path, encoding: str, error: Exception) -> UserError:
+    if isinstance(root_cause(error), UnicodeDecodeError):
         return undecodable(path, encoding)
-    return UserError(f"{path} can't be read: {first_line(error)}; mend it or give --format")
+    return UserError(f"{path} can't be read: {told(error)}; mend it or give --format")

@@ -53,12 +53,20 @@ class HubName:
                 return datasets.load_dataset(self.name, self.config, split=self.split)
             except Exception as error:  # the library has no common kind for these
                 raise UserError(
-                    f"hf:{self.name} (split {self.split}) can't be loaded: {first_line(error)}; "
+                    f"hf:{self.name} (split {self.split}) can't be loaded: {told(error)}; "
                     f"check its name and the network, or give a file"
                 ) from error
 
 
-def first_line(error: BaseException) -> str:
-    """What an error says, as part of a sentence."""
-    lines = str(error).strip().splitlines()
-    return lines[0].rstrip(" .:") if lines else type(error).__name__
+def root_cause(error: BaseException) -> BaseException:
+    """The error that others were raised from; one of decoding is as deep as it gets."""
+    while error.__cause__ is not None and not isinstance(error, UnicodeDecodeError):
+        error = error.__cause__
+    return error
+
+
+def told(error: BaseException) -> str:
+    """What an error's cause says, as part of a sentence."""
+    cause = root_cause(error)
+    lines = str(cause).strip().splitlines()
+    return lines[0].rstrip(" .:") if lines else type(cause).__name__
