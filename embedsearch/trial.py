@@ -4,25 +4,24 @@ from __future__ import annotations
 
 import copy
 import functools
+import json
 import logging
 import math
-import os
 import traceback
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import torch
 from filelock import FileLock
-from torch import Tensor
 
 from embedsearch.data.batches import Batches
-from embedsearch.data.corpus import open_corpus
+from embedsearch.data.corpus import Corpus
 from embedsearch.data.pairs import ScoredPairs, read_dev_pairs
-from embedsearch.data.tokens import TokenisedCorpus
+from embedsearch.data.tokens import TokenisedCorpus, tokenise
 from embedsearch.durable import write_json, write_whole
-from embedsearch.encoder.backbone import BackboneFacts
+from embedsearch.encoder.backbone import BackboneFacts, describe
+from embedsearch.encoder.backbone import fingerprint as backbone_fingerprint
 from embedsearch.encoder.export import export
 from embedsearch.encoder.model import Encoder
 from embedsearch.errors import UserError
@@ -120,8 +119,6 @@ def run(spec: TrialSpec, place: Place, report: Report) -> TrialResult:
 
 def finished(work: Path) -> TrialResult | None:
     """The final result in a trial's ``work`` folder; None where there is none that can be read."""
-    import json
-
     try:
         return TrialResult.from_json(json.loads((work / "result.json").read_text("utf-8")))
     except FileNotFoundError:
@@ -163,7 +160,7 @@ def _train(spec: TrialSpec, place: Place, report: Report) -> TrialResult:
     encoder = _encoder(spec, config.pooling)
     method = method_class(config, encoder).to(encoder.device)
     course = Course(config, spec.total_steps, spec.eval_steps, spec.seed, spec.precision)
-    batch_at = _batches(spec, method, encoder, config, place)
+    batch_at = _batches(spec, method, config, place)
     training = Training(encoder, method, batch_at, course, Checkpoint(work / "state"))
     dev = _dev_pairs(spec.dev.location, spec.dev.fingerprint)
     progress = training.run(report, lambda encoder: dev_score(encoder, dev))
@@ -199,49 +196,41 @@ def _prepare(spec: TrialSpec) -> None:
 
 
 def _encoder(spec: TrialSpec, pooling: str) -> Encoder:
-    loaded = _backbone(spec.backbone.location, spec.backbone.fingerprint)
+    loaded = _backbone(_backbone_key(spec))
     encoder = Encoder(copy.deepcopy(loaded.transformer), loaded.tokenizer, loaded.facts, pooling)
     return encoder.to(spec.device)
 
 
 def _batches(
-    spec: TrialSpec, method: Method, encoder: Encoder, config: MethodConfig, place: Place
-) -> Any:
-    """``step -> batch``; what a method fits rather than trains is fitted on the way."""
+    spec: TrialSpec, method: Method, config: MethodConfig, place: Place
+) -> Callable[[int], Batch]:
     if method.needs == "nothing":
         return _no_batch
-    tokens = _tokens(spec.corpus, spec.backbone, config.max_length, place.cache)
+    tokens = _tokens(spec.corpus.location, _backbone_key(spec), config.max_length, place.cache)
     order = Batches(len(tokens), config.batch_size, spec.seed)
-
-    def batch_at(step: int) -> Batch:
-        return tokens.batch(order.indices(step))
-
-    return batch_at
+    return lambda step: tokens.batch(order.indices(step))
 
 
 def _no_batch(step: int) -> Batch:
     raise AssertionError(f"a method that needs no corpus asked for batch {step}")
 
 
-def _tokens(corpus: Source, backbone: Source, max_length: int, cache: Path) -> TokenisedCorpus:
-    return _tokens_once(
-        corpus.location, corpus.fingerprint, backbone.location, backbone.fingerprint, max_length, cache
-    )
-
-
-@functools.lru_cache(maxsize=4)
-def _tokens_once(
-    location: str, fingerprint: str, backbone: str, backbone_fingerprint: str, length: int, cache: Path
-) -> TokenisedCorpus:
-    corpus = open_corpus(location, cache=cache)
-    _must_match(location, corpus.fingerprint, fingerprint)
-    tokenizer = _backbone(backbone, backbone_fingerprint).tokenizer
-    return TokenisedCorpus(corpus, tokenizer, backbone_fingerprint, length, cache)
+def _backbone_key(spec: TrialSpec) -> tuple[str, str]:
+    return spec.backbone.location, spec.backbone.fingerprint
 
 
 @functools.lru_cache(maxsize=2)
-def _backbone(location: str, fingerprint: str) -> Encoder:  # noqa: ARG001
+def _backbone(key: tuple[str, str]) -> Encoder:
+    """A backbone as loaded, kept for the next trial of this worker."""
+    location, fingerprint = key
+    facts = describe(location)
+    _must_match(location, backbone_fingerprint(Path(facts.location)), fingerprint)
     return Encoder.load(location, "mean")
+
+
+@functools.lru_cache(maxsize=4)
+def _tokens(corpus: str, backbone: tuple[str, str], length: int, cache: Path) -> TokenisedCorpus:
+    return tokenise(Corpus.at(Path(corpus)), _backbone(backbone).tokenizer, length, cache=cache)
 
 
 @functools.lru_cache(maxsize=4)

@@ -1,0 +1,154 @@
+"""What a sweep shows while it runs: a live view on a terminal, plain lines elsewhere."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+
+from rich.console import Console, Group
+from rich.live import Live
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+from embedsearch.records import Measurement, Status, Sweep, TrialResult, TrialSpec
+
+Results = Mapping[str, TrialResult]
+
+
+def labels(specs: Sequence[TrialSpec]) -> dict[str, str]:
+    """What tells the trials of a sweep apart, by spec id: ``alpha=0.1 lambda=0.01``."""
+    values = {spec.id: {**spec.point.values, "seed": spec.seed} for spec in specs}
+    names = dict.fromkeys(name for value in values.values() for name in value)
+    varied = [n for n in names if len({repr(value.get(n)) for value in values.values()}) > 1]
+    return {
+        spec_id: " ".join(f"{name}={value[name]}" for name in varied if name in value) or "the point"
+        for spec_id, value in values.items()
+    }
+
+
+def duration(seconds: float) -> str:
+    """``45s``, ``3m05s``, ``2h10m``."""
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    if hours:
+        return f"{hours}h{minutes:02}m"
+    return f"{minutes}m{rest:02}s" if minutes else f"{rest}s"
+
+
+class Board:
+    """Counts what happens in a sweep; both views read it. An ``Observer`` that shows nothing."""
+
+    def __init__(self, at_once: int, seconds_per_trial: float | None = None) -> None:
+        """``seconds_per_trial``: what the ledger knows, until this sweep knows better."""
+        self.at_once = at_once
+        self.expected_s = seconds_per_trial
+        self.results: dict[str, TrialResult] = {}
+        self.latest: dict[str, Measurement] = {}
+        self.running: dict[str, TrialSpec] = {}
+        self.total = self.reused = 0
+        self.names: dict[str, str] = {}
+        self.best: tuple[float, str] | None = None
+        self.begun = time.monotonic()
+
+    def sweep_started(self, sweep: Sweep, reused: Results) -> None:
+        self.names, self.total, self.reused = labels(sweep.specs), len(sweep.specs), len(reused)
+        self.results = dict(reused)
+        for result in reused.values():
+            self._see(result.spec_id, result.best_score)
+
+    def trial_started(self, spec: TrialSpec) -> None:
+        self.running[spec.id] = spec
+
+    def measured(self, spec: TrialSpec, measurement: Measurement) -> None:
+        self.latest[spec.id] = measurement
+
+    def trial_ended(self, spec: TrialSpec, result: TrialResult) -> None:
+        self.running.pop(spec.id, None)
+        self.results[spec.id] = result
+        self._see(spec.id, result.best_score)
+
+    def sweep_ended(self, sweep: Sweep, results: Results) -> None:
+        self.running.clear()
+
+    @property
+    def failed(self) -> int:
+        return sum(result.status is not Status.FINISHED for result in self.results.values())
+
+    @property
+    def seconds_left(self) -> float | None:
+        """Wall seconds to the end, by this sweep's own pace; None before anything is known."""
+        left = self.total - len(self.results)
+        ended = len(self.results) - self.reused
+        if ended:
+            return left * (time.monotonic() - self.begun) / ended
+        if self.expected_s is None:
+            return None
+        return left * self.expected_s / self.at_once
+
+    def line(self) -> str:
+        """``5/12 done, 2 running, 0 failed, best 58.31 (alpha=0.1), 1m10s left``."""
+        done = len(self.results)
+        parts = [f"{done}/{self.total} done", f"{len(self.running)} running", f"{self.failed} failed"]
+        if self.best:
+            parts.append(f"best {self.best[0]:.2f} ({self.best[1]})")
+        if self.seconds_left is not None and done < self.total:
+            parts.append(f"{duration(self.seconds_left)} left")
+        return ", ".join(parts)
+
+    def _see(self, spec_id: str, score: float | None) -> None:
+        if score is not None and (self.best is None or score > self.best[0]):
+            self.best = score, self.names[spec_id]
+
+
+class PlainView(Board):
+    """A line for each trial that ends, for logs and pipes."""
+
+    def __init__(self, console: Console, at_once: int, seconds: float | None = None) -> None:
+        super().__init__(at_once, seconds)
+        self.console = console
+
+    def trial_ended(self, spec: TrialSpec, result: TrialResult) -> None:
+        super().trial_ended(spec, result)
+        self.console.print(
+            f"{self.names[spec.id]}: {outcome(result)} | {self.line()}", soft_wrap=True
+        )
+
+
+class LiveView(Board):
+    """A view that is redrawn in place: the counts, and what each running trial scores."""
+
+    def __init__(self, console: Console, at_once: int, seconds: float | None = None) -> None:
+        super().__init__(at_once, seconds)
+        self.live = Live(console=console, get_renderable=self._draw, refresh_per_second=2)
+
+    def sweep_started(self, sweep: Sweep, reused: Results) -> None:
+        super().sweep_started(sweep, reused)
+        self.live.start()
+
+    def sweep_ended(self, sweep: Sweep, results: Results) -> None:
+        super().sweep_ended(sweep, results)
+        self.live.stop()
+
+    def _draw(self) -> Group:
+        bar = ProgressBar(total=max(1, self.total), completed=len(self.results), width=40)
+        rows = Table.grid(padding=(0, 2))
+        for spec_id, spec in self.running.items():
+            rows.add_row("  " + self.names[spec_id], _pulse(spec, self.latest.get(spec_id)))
+        return Group(Text(self.line()), bar, rows)
+
+
+def outcome(result: TrialResult) -> str:
+    """``58.31 at step 40 (untrained 57.10)``, or the status with its reason."""
+    if result.best_score is None:
+        return f"{result.status} ({result.reason})" if result.reason else str(result.status)
+    start = "" if result.start_score is None else f" (untrained {result.start_score:.2f})"
+    return f"{result.best_score:.2f} at step {result.best_step}{start}"
+
+
+def _pulse(spec: TrialSpec, seen: Measurement | None) -> str:
+    if seen is None:
+        return "starting"
+    score = seen.metrics.get("dev/spearman")
+    shown = "" if score is None else f", {score:.2f}"
+    return f"step {seen.step}/{spec.total_steps}{shown}"

@@ -1,0 +1,119 @@
+"""What every method must keep, picked up from the folder: a fifth is tested by being there."""
+
+import importlib
+import inspect
+import pkgutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+
+from embedsearch import methods
+from embedsearch.encoder.backbone import describe
+from embedsearch.encoder.model import Encoder
+from embedsearch.methods.base import Method, MethodConfig, resolve, total
+
+NAMES = sorted(m.name for m in pkgutil.iter_modules(methods.__path__) if m.name != "base")
+SPACES = Path(__file__).parents[1] / "search_spaces"
+
+
+def method_class(name: str) -> type[Method]:
+    module = importlib.import_module(f"embedsearch.methods.{name}")
+    own = [
+        value
+        for value in vars(module).values()
+        if inspect.isclass(value) and issubclass(value, Method) and value.__module__ == module.__name__
+    ]
+    assert len(own) == 1, f"methods/{name}.py must hold one method"
+    return own[0]
+
+
+@pytest.fixture(params=NAMES)
+def found(request: pytest.FixtureRequest) -> type[Method]:
+    return method_class(request.param)
+
+
+@pytest.fixture
+def encoder(make_backbone: Callable[..., Path]) -> Encoder:
+    return Encoder.load(str(make_backbone("bert")), "cls").train()
+
+
+def small(found: type[Method]) -> MethodConfig:
+    """Its defaults, with a projector that fits a test."""
+    sizes = {"batch_size": 6, "projector_dim": 16}
+    fields = found.Config.model_fields
+    return found.Config(**{name: size for name, size in sizes.items() if name in fields})
+
+
+def batch(rows: int = 6) -> dict[str, torch.Tensor]:
+    ids = torch.randint(10, 500, (rows, 9), generator=torch.Generator().manual_seed(2))
+    mask = torch.ones_like(ids)
+    mask[0, 5:] = 0
+    return {"input_ids": ids, "attention_mask": mask}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_space_names_its_class(name: str) -> None:
+    text = (SPACES / f"{name}.yaml").read_text(encoding="utf-8")
+    target = next(line.split(": ", 1)[1] for line in text.splitlines() if line.startswith("method:"))
+    assert resolve(target.strip()) is method_class(name)
+
+
+def test_every_public_name_is_explained(found: type[Method]) -> None:
+    for value in (found, found.Config, *(getattr(found, n) for n in ("views", "terms"))):
+        assert inspect.getdoc(value)
+
+
+def test_defaults_are_valid_and_frozen(found: type[Method], encoder: Encoder) -> None:
+    config = found.Config()
+    found.check(config, encoder.facts)
+    with pytest.raises(ValueError, match="frozen"):
+        config.batch_size = 3  # type: ignore[misc]
+    with pytest.raises(ValueError, match="Extra inputs"):
+        found.Config(no_such_value=1)  # type: ignore[call-arg]
+    assert found.Config(**config.model_dump(by_alias=True)) == config
+
+
+def test_longer_than_the_backbone_is_refused(found: type[Method]) -> None:
+    facts = describe("nano")
+    from embedsearch.errors import UserError
+
+    with pytest.raises(UserError, match="max_length"):
+        found.check(found.Config(max_length=facts.max_tokens + 1), facts)
+
+
+def trained(found: type[Method]) -> type[Method]:
+    if found.needs == "nothing":
+        pytest.skip("it trains nothing")
+    return found
+
+
+def test_terms_train_backbone_and_heads(found: type[Method], encoder: Encoder) -> None:
+    method = trained(found)(small(found), encoder).train()
+    views = method.views(encoder, batch())
+    assert {view.shape for view in views} == {(6, 32)}
+    terms = method.terms(views, batch())
+    assert all(term.ndim == 0 and torch.isfinite(term) for term in terms.values())
+    total(terms).backward()
+    assert all(p.grad is not None for p in method.parameters())
+    reached = [p for p in encoder.parameters() if p.grad is not None and p.grad.abs().sum() > 0]
+    assert len(reached) > 20
+
+
+def test_same_seed_same_terms(found: type[Method], encoder: Encoder) -> None:
+    def terms() -> dict[str, torch.Tensor]:
+        torch.manual_seed(7)
+        method = trained(found)(small(found), encoder).train()
+        return method.terms(method.views(encoder, batch()), batch())
+
+    first, second = terms(), terms()
+    assert all(torch.equal(first[name], second[name]) for name in first)
+
+
+def test_groups_hold_every_parameter_once(found: type[Method], encoder: Encoder) -> None:
+    method = found(small(found), encoder)
+    groups = method.parameter_groups(encoder, 1e-3)
+    held = [id(p) for group in groups for p in group.parameters]
+    wanted = {id(p) for p in [*encoder.parameters(), *method.parameters()]}
+    assert len(held) == len(set(held)) and set(held) == wanted
