@@ -11,12 +11,14 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, overload
 
+import numpy as np
 from filelock import FileLock
+from numpy.typing import NDArray
 
 from embedsearch.data.formats import Format, detect_format, table_column, texts
 from embedsearch.data.library import HUB_PREFIX, HubName, quiet_datasets
 from embedsearch.data.sentences import MAX_CHARACTERS, Cleaner, Counts
-from embedsearch.durable import whole_folder, write_json, write_whole
+from embedsearch.durable import write_json, write_whole
 from embedsearch.errors import UserError
 from embedsearch.records import content_id
 
@@ -27,6 +29,8 @@ _READING = 1
 """Version of how files become sentences; raised when the same file would give others."""
 
 _CHUNK = 10_000
+
+Rows = slice | Sequence[int] | NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,8 +55,8 @@ class Corpus(Sequence[str]):
     @overload
     def __getitem__(self, rows: int) -> str: ...
     @overload
-    def __getitem__(self, rows: slice | Sequence[int]) -> list[str]: ...
-    def __getitem__(self, rows: int | slice | Sequence[int]) -> str | list[str]:
+    def __getitem__(self, rows: Rows) -> list[str]: ...
+    def __getitem__(self, rows: int | Rows) -> str | list[str]:
         """The sentence of one row, or a list of those of several, in the order asked for."""
         found: str | list[str] = self._table[rows]["text"]
         return found
@@ -106,7 +110,7 @@ def _open(folder: Path, name: str, source: Iterable[str | None]) -> Corpus:
     """The corpus in ``folder``; if it is not there yet, ``source`` is written to it first."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     with FileLock(folder.with_suffix(".lock")):
-        if whole_folder(folder) is None:
+        if not folder.is_dir():
             write_whole(folder, lambda draft: _write(draft, source))
     corpus = Corpus.at(folder, name)
     if not len(corpus):

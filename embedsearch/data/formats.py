@@ -130,6 +130,7 @@ def _from_table(
                 quoting=quoting,
                 encoding=without_mark(encoding),
                 na_filter=False,
+                index_col=False,  # else a comma at every row's end shifts the columns
             )
         except Exception as error:  # the library's own kinds, round pandas'
             raise _unreadable(path, encoding, error) from error

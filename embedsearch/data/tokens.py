@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from embedsearch.data.corpus import Corpus
-from embedsearch.durable import whole_folder, write_whole
+from embedsearch.durable import write_whole
+from embedsearch.errors import UserError
 from embedsearch.records import content_id
 
 _LAYOUT = 1
@@ -23,7 +24,15 @@ _CHUNK = 1_000
 
 
 def tokenizer_fingerprint(tokenizer: Any) -> str:
-    """Names what a fast tokenizer does to a text; truncation and padding, set per call, aside."""
+    """Names what a fast tokenizer does to a text; truncation and padding, set per call, aside.
+
+    Raises ``UserError`` for one that is not fast: its ways can't be fingerprinted.
+    """
+    if getattr(tokenizer, "backend_tokenizer", None) is None:
+        kind, place = type(tokenizer).__name__, tokenizer.name_or_path or "the backbone"
+        raise UserError(
+            f"the {kind} of {place} has no fast form; save the backbone with a tokenizer.json"
+        )
     facts = json.loads(tokenizer.backend_tokenizer.to_str())
     return content_id({**facts, "truncation": None, "padding": None, "pad": tokenizer.pad_token_id})
 
@@ -41,8 +50,9 @@ class TokenisedCorpus:
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
-    def batch(self, rows: NDArray[np.int64]) -> dict[str, Tensor]:
+    def batch(self, rows: NDArray[np.int64] | Sequence[int]) -> dict[str, Tensor]:
         """``input_ids`` and ``attention_mask`` of these sentences, each (batch, longest) int64."""
+        rows = np.asarray(rows)
         starts = self.offsets[rows]
         lengths = self.offsets[rows + 1] - starts
         places = np.arange(lengths.max())
@@ -66,7 +76,7 @@ def tokenise(corpus: Corpus, tokenizer: Any, max_length: int, *, cache: Path) ->
     folder = cache / "tokens" / key
     folder.parent.mkdir(parents=True, exist_ok=True)
     with FileLock(folder.with_suffix(".lock")):
-        if whole_folder(folder) is None:
+        if not folder.is_dir():
             write_whole(folder, lambda draft: _write(draft, _encode(corpus, tokenizer, max_length)))
     ids = np.memmap(folder / "ids.int32", dtype=np.int32, mode="r")
     offsets = np.load(folder / "offsets.npy", mmap_mode="r")

@@ -1,0 +1,1 @@
+"""Evaluation: what an encoder's embeddings are worth."""

@@ -35,7 +35,7 @@ def test_a_row_a_list_and_a_slice(tmp_path: Path) -> None:
     assert corpus[1] == SENTENCES[1]
     assert corpus[-1] == SENTENCES[-1]
     assert corpus[[3, 0, 3]] == [SENTENCES[3], SENTENCES[0], SENTENCES[3]]
-    assert corpus[np.array([2, 1])] == [SENTENCES[2], SENTENCES[1]]  # type: ignore[call-overload]
+    assert corpus[np.array([2, 1])] == [SENTENCES[2], SENTENCES[1]]
     assert corpus[1:3] == SENTENCES[1:3]
     assert list(corpus) == SENTENCES
 
@@ -101,6 +101,13 @@ def test_columns(tmp_path: Path) -> None:
     corpus = opened(path, tmp_path, column="b, c")
     assert (list(corpus), corpus.counts.blank) == (["one", "two\nlines, one row"], 1)
     assert list(opened(path, tmp_path, column="a")) == ["1", "2", "3"]
+
+
+@pytest.mark.parametrize(("name", "tab"), [("a.csv", ","), ("a.tsv", "\t")])
+def test_rows_longer_than_the_header_shift_nothing(tmp_path: Path, name: str, tab: str) -> None:
+    rows = ["text,n", "one,1,", "two,2,"]
+    path = write(tmp_path / name, "\n".join(rows).replace(",", tab))
+    assert list(opened(path, tmp_path)) == ["one", "two"]
 
 
 def test_an_unclosed_quote_in_a_csv_is_named(tmp_path: Path) -> None:
@@ -224,6 +231,10 @@ def test_hub_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     corpus = opened(f"hf:{tmp_path}/set::test#a", tmp_path)
     assert (list(corpus), corpus.counts.blank) == (["one"], 1)
     assert list(opened(f"hf:{tmp_path}/set::test", tmp_path, column="b")) == ["x", "y"]
+    with monkeypatch.context() as patch:
+        patch.setattr("embedsearch.data.corpus._write", None)
+        again = opened(f"hf:{tmp_path}/set::test#a", tmp_path)
+    assert again.fingerprint == corpus.fingerprint
     with pytest.raises(UserError, match=r"\(split train\) can't be loaded: "):
         opened(f"hf:{tmp_path}/set", tmp_path)
     with pytest.raises(UserError, match=r"write hf:NAME\[:CONFIG\[:SPLIT\]\]"):

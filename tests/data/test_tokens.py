@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import multiprocessing
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from transformers import PreTrainedTokenizerFast
 
 from embedsearch.data.corpus import Corpus, open_corpus
 from embedsearch.data.tokens import tokenise, tokenizer_fingerprint
+from embedsearch.errors import UserError
 
 WORDS = ["the", "cat", "sat", "on", "a", "mat", "in", "rain"]
 
@@ -72,15 +74,20 @@ def test_fingerprint_of_a_tokenizer() -> None:
     assert tokenizer_fingerprint(same) != tokenizer_fingerprint(other)
 
 
+def test_a_tokenizer_that_is_not_fast_is_refused() -> None:
+    with pytest.raises(UserError, match="SimpleNamespace of some/model has no fast form"):
+        tokenizer_fingerprint(SimpleNamespace(name_or_path="some/model"))
+
+
 def _total(folder: Path) -> int:
     corpus = open_corpus(folder / "corpus.txt", cache=folder / "cache")
     return int(tokenise(corpus, make_tokenizer(), 8, cache=folder / "cache").ids.sum())
 
 
 @pytest.mark.usefixtures("corpus")
-def test_several_processes_at_once(tmp_path: Path) -> None:
-    with multiprocessing.get_context("spawn").Pool(2) as pool:
-        totals = pool.map(_total, [tmp_path] * 2)
+def test_several_at_once(tmp_path: Path) -> None:
+    with ThreadPoolExecutor(2) as pool:
+        totals = list(pool.map(_total, [tmp_path] * 2))
     assert totals == [_total(tmp_path)] * 2
 
 

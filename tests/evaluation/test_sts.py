@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -107,7 +107,9 @@ def broken(texts: Sequence[str]) -> Tensor:
         (hashed, [1], "1 pair: a correlation takes two at least"),
     ],
 )
-def test_no_correlation_is_none_with_a_reason(embed, gold: list[float], reason: str) -> None:  # type: ignore[no-untyped-def]
+def test_no_correlation_is_none_with_a_reason(
+    embed: Callable[[Sequence[str]], Tensor], gold: list[float], reason: str
+) -> None:
     n = len(gold)
     score = score_pairs(embed, pairs_of(["a", "b", "c"][:n], ["d", "e", "f"][:n], gold))
     assert (score.spearman, score.pearson, score.reason) == (None, None, reason)
