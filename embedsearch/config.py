@@ -75,14 +75,13 @@ def typed(model: type[BaseModel], key: str, value: Any, where: Where | None = No
     for a wrong value and for an unknown key, with the nearest.
     """
     where = where or _place(value, Where(key=key))
-    adapters = _adapters(model)
-    if key not in adapters:
-        raise where.error(unknown("hyperparameter", key, adapters))
+    if key not in fields(model):
+        raise where.error(unknown("hyperparameter", key, fields(model)))
     if isinstance(value, list | dict):
         raise where.error("takes a single value")
     text = value if value is None or isinstance(value, str) else str(value)
     try:
-        return _settled(adapters[key].validate_python, text)
+        return _settled(_adapter(model, key).validate_python, text)
     except ValidationError as error:
         raise _sentence(error, text, where, model) from error
 
@@ -98,11 +97,8 @@ def _place(value: Any, otherwise: Where = COMMAND_LINE) -> Where:
 
 
 @cache
-def _adapters(model: type[BaseModel]) -> dict[str, TypeAdapter[Any]]:
-    return {
-        key: TypeAdapter(field.rebuild_annotation(), config=model.model_config)
-        for key, field in fields(model).items()
-    }
+def _adapter(model: type[BaseModel], key: str) -> TypeAdapter[Any]:
+    return TypeAdapter(fields(model)[key].rebuild_annotation(), config=model.model_config)
 
 
 def _settled(accept: Callable[[Any], T], tree: Any) -> T:
@@ -138,8 +134,11 @@ def _second_reading(text: str) -> str | int | None:
 
 
 def _sentence(error: ValidationError, tree: Any, where: Where, model: type[BaseModel]) -> UserError:
-    """The first of a validation's errors, as one sentence with its place."""
-    problem = error.errors()[0]
+    """The first of a validation's errors, as one sentence with its place.
+
+    A key too many comes before a key that is missing: the one is often the other, misspelt.
+    """
+    problem = min(error.errors(), key=lambda each: each["type"] != "extra_forbidden")
     loc = list(problem["loc"])
     while loc:
         part = loc[0]
