@@ -1,16 +1,10 @@
-"""From a grid to its points: decimals, doubles, conditions, caps, centres and draws."""
+"""From a grid to its points: decimals, doubles, conditions and caps."""
 
 from __future__ import annotations
-
-import random
-from collections.abc import Iterator, Mapping
-from typing import Any
 
 import pytest
 
 from embedsearch.errors import UserError
-from embedsearch.records import Scalar
-from embedsearch.sweep.axis import Axis, Choice, Range
 from tests.sweep.test_space import MakeSpace, make_space, preset, values
 
 __all__ = ["make_space"]
@@ -18,20 +12,6 @@ __all__ = ["make_space"]
 
 def grid(axes: str, more: str = "") -> str:
     return f"grids: {{g: {{values: {{{axes}}}{more}}}}}"
-
-
-def draw(axes: Mapping[str, Axis], seed: int) -> Iterator[Mapping[str, Scalar]]:
-    """A stand-in for the search library's random sampler."""
-    source = random.Random(seed)
-
-    def one(axis: Axis) -> Scalar:
-        if isinstance(axis, Choice):
-            return source.choice(axis.values)
-        value = source.uniform(axis.low, axis.high)
-        return round(value) if axis.integer else value
-
-    while True:
-        yield {key: one(axis) for key, axis in axes.items()}
 
 
 @pytest.mark.parametrize(
@@ -197,136 +177,3 @@ def test_too_many_combinations_are_refused_at_once(make_space: MakeSpace) -> Non
     space = make_space(grid(f"alpha: {axis}, r_a: {axis}"))
     with pytest.raises(UserError, match="its 811,801 combinations are more than 200,000"):
         space.points("g", max_trials=3)
-
-
-FINE = (
-    "grids:\n  coarse: {values: {alpha: [0.1]}}\n"
-    "  fine:\n    around: coarse\n    values:\n"
-    "      alpha: {step: 0.01, within: 0.03, low: 0.01}\n"
-    "      lambda: {factors: [0.5, 1, 2]}\n"
-    "      r_a: {step: 0.1, within: 0.1, low: 0, high: 0.4}\n"
-)
-
-
-def centre(space: Any, **overrides: str) -> Mapping[str, Scalar]:
-    point: Mapping[str, Scalar] = space.points("coarse", overrides=overrides).points[0].values
-    return point
-
-
-def test_points_lie_round_a_centre_by_decimal_steps(make_space: MakeSpace) -> None:
-    space = make_space(FINE)
-    middle = centre(space, r_a="0.3", **{"lambda": "0.001"})
-    found = space.points("fine", centre=middle)
-    assert found.total == 7 * 3 * 3
-    alphas, lambdas, rates = (
-        list(dict.fromkeys(p.values[key] for p in found.points))
-        for key in ("alpha", "lambda", "r_a")
-    )
-    assert alphas == [0.07, 0.08, 0.09, 0.1, 0.11, 0.12, 0.13]
-    assert lambdas == [0.0005, 0.001, 0.002]
-    assert rates == [0.2, 0.3, 0.4]
-    assert middle in [point.values for point in found.points], "the centre is one of them"
-
-
-def test_bounds_cut_and_do_not_bend(make_space: MakeSpace) -> None:
-    space = make_space(FINE)
-    middle = centre(space, alpha="0.02", r_a="0")
-    assert set(values(space, "fine", "alpha", centre=middle)) == {0.01, 0.02, 0.03, 0.04, 0.05}
-    assert set(values(space, "fine", "r_a", centre=middle)) == {0, 0.1}
-    with pytest.raises(UserError, match=r"line 9, .*r_a: no value near the centre's 0\.9 lies ins"):
-        space.points("fine", centre=centre(space, r_a="0.9"))
-
-
-def test_the_rest_of_a_point_is_the_centres(make_space: MakeSpace) -> None:
-    space = make_space(FINE)
-    own = preset(values={"width": 8}, methods={"toy": {"learning_rate_factor": 10}})
-    coarse = space.points("coarse", preset=own, overrides={"r_b": "0.7"}).points[0].values
-    found = space.points("fine", preset=own, centre=coarse)
-    assert {p.values["r_b"] for p in found.points} == {0.7}
-    assert {p.values["width"] for p in found.points} == {8}
-    assert {p.values["learning_rate"] for p in found.points} == {3e-4}, "and not scaled twice"
-    assert found.notes == {}
-    assert set(values(space, "fine", "r_b", centre=coarse, overrides={"r_b": "0.2"})) == {0.2}
-    assert set(values(space, "fine", "alpha", centre=coarse, overrides={"alpha": "5"})) == {5}
-
-
-def test_a_centre_that_lacks_what_is_new_takes_the_default(make_space: MakeSpace) -> None:
-    space = make_space(FINE)
-    old = {key: value for key, value in centre(space).items() if key not in ("lambda", "bias")}
-    assert set(values(space, "fine", "lambda", centre=old)) == {0.0065, 0.013, 0.026}
-
-
-def test_a_learning_rate_round_a_centre_is_not_scaled(make_space: MakeSpace) -> None:
-    space = make_space(
-        "grids: {c: {}, f: {around: c, values: {learning_rate: {factors: [0.5, 1]}}}}"
-    )
-    own = preset(methods={"toy": {"learning_rate_factor": 10}})
-    coarse = space.points("c", preset=own).points[0].values
-    found = space.points("f", preset=own, centre=coarse)
-    assert [point.values["learning_rate"] for point in found.points] == [0.00015, 0.0003]
-    assert found.notes == {}
-
-
-def test_a_centre_where_it_belongs_and_only_there(make_space: MakeSpace) -> None:
-    space = make_space(FINE)
-    with pytest.raises(UserError, match=r"embedsearch\.sweep toy --grid coarse$"):
-        space.points("fine")
-    with pytest.raises(UserError, match=r"grids\.coarse: lies around no trial"):
-        space.points("coarse", centre={})
-    with pytest.raises(UserError, match=r"centre, gone: no hyperparameter 'gone'"):
-        space.points("fine", centre={"gone": 1})
-    bad = make_space("grids: {c: {}, f: {around: c, values: {head: {factors: [2]}}}}")
-    with pytest.raises(UserError, match="head: nothing lies near 'mlp', which is no number"):
-        bad.points("f", centre={})
-
-
-RANGES = grid(
-    "alpha: {low: 0.001, high: 1, log: true}, r_a: {low: 0, high: 0.4}, "
-    "r_b: [0.1, 0.2], width: {low: 8, high: 16}",
-    ", conditions: [r_a < r_b]",
-)
-
-
-def test_ranges_are_typed_and_handed_to_the_drawer(make_space: MakeSpace) -> None:
-    own = preset(methods={"toy": {"learning_rate_factor": 10}})
-    text = RANGES.replace("values: {", "values: {learning_rate: {low: 1e-5, high: 3e-5}, ")
-    axes = make_space(text).region("g", preset=own).axes
-    assert axes["alpha"] == Range(0.001, 1.0, log=True)
-    assert axes["width"] == Range(8, 16, integer=True)
-    assert axes["r_b"] == Choice((0.1, 0.2))
-    assert axes["learning_rate"] == Range(1e-4, 3e-4)
-
-
-def test_draws_keep_conditions_and_repeat_themselves(make_space: MakeSpace) -> None:
-    space = make_space(RANGES)
-    found = space.points("g", max_trials=30, seed=1, draw=draw)
-    assert len(found.points) == found.total == 30
-    assert found.excluded > 0 and found.left_out == 0
-    assert all(point.values["r_a"] < point.values["r_b"] for point in found.points)
-    assert all(type(point.values["width"]) is int for point in found.points)
-    assert found == space.points("g", max_trials=30, seed=1, draw=draw)
-    assert found.points[:12] == space.points("g", max_trials=12, seed=1, draw=draw).points
-    assert found.points != space.points("g", max_trials=30, seed=2, draw=draw).points
-
-
-def test_a_range_has_no_end_of_its_own(make_space: MakeSpace) -> None:
-    space = make_space(RANGES)
-    with pytest.raises(UserError, match=r"grids\.g: has no end, .* --max-trials N"):
-        space.points("g", draw=draw)
-    assert len(space.points("g", preset=preset(max_trials=4), draw=draw).points) == 4
-
-
-def test_draws_that_find_nothing_give_up(make_space: MakeSpace) -> None:
-    space = make_space(grid("r_a: {low: 0.5, high: 0.6}", ", conditions: [r_a < r_b]"))
-    with pytest.raises(
-        UserError, match="400 draws gave 0 of 2 points, with 400 that break 'r_a < r"
-    ):
-        space.points("g", max_trials=2, draw=draw)
-    few = make_space(grid("width: {low: 1, high: 2}"))
-    with pytest.raises(UserError, match=r"600 draws gave 2 of 3 points, .* and 598 repeated"):
-        few.points("g", max_trials=3, draw=draw)
-
-
-def test_one_point_where_everything_is_said(make_space: MakeSpace) -> None:
-    found = make_space(grid("alpha: {low: 1, high: 2}")).points("g", overrides={"alpha": "7"})
-    assert [point.values["alpha"] for point in found.points] == [7]

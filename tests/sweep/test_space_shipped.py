@@ -12,7 +12,7 @@ from embedsearch.presets import load_preset
 from embedsearch.records import Scalar
 from embedsearch.sweep.axis import Range
 from embedsearch.sweep.space import Space, find_space, load_space, shipped_folder
-from tests.sweep.test_space_points import draw
+from tests.sweep.test_space_range import draw
 
 
 def shipped(method: str) -> Space:
