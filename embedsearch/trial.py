@@ -7,6 +7,7 @@ import functools
 import json
 import logging
 import math
+import shutil
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -128,6 +129,24 @@ def finished(work: Path) -> TrialResult | None:
         return None
 
 
+def has_lost_checkpoint(place: Place, spec_id: str) -> bool:
+    """Whether a finished trial's checkpoint has left its work folder, for a store to keep."""
+    known = finished(place.work(spec_id))
+    return (
+        known is not None and known.checkpoint is not None and not Path(known.checkpoint).is_dir()
+    )
+
+
+def tidy(place: Place, spec_id: str) -> None:
+    """Drop the best checkpoint from the work folder, once the store has it."""
+    shutil.rmtree(place.work(spec_id) / "best", ignore_errors=True)
+
+
+def forget(place: Place, spec_id: str) -> None:
+    """Drop a result, so that the trial runs again."""
+    (place.work(spec_id) / "result.json").unlink(missing_ok=True)
+
+
 def _attempt(spec: TrialSpec, place: Place, report: Report) -> TrialResult:
     work = place.work(spec.id)
     try:
@@ -242,7 +261,9 @@ def _dev_pairs(location: str, fingerprint: str) -> ScoredPairs:
 
 def _must_match(location: str, found: str, wanted: str) -> None:
     if found != wanted:
-        raise UserError(f"{location} has changed since the sweep was planned: give the command again")
+        raise UserError(
+            f"{location} has changed since the sweep was planned: give the command again"
+        )
 
 
 def _write(path: Path, text: str) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 import torch
+import yaml
 
 from embedsearch import methods
 from embedsearch.encoder.backbone import describe
@@ -23,7 +24,9 @@ def method_class(name: str) -> type[Method]:
     own = [
         value
         for value in vars(module).values()
-        if inspect.isclass(value) and issubclass(value, Method) and value.__module__ == module.__name__
+        if inspect.isclass(value)
+        and issubclass(value, Method)
+        and value.__module__ == module.__name__
     ]
     assert len(own) == 1, f"methods/{name}.py must hold one method"
     return own[0]
@@ -56,7 +59,9 @@ def batch(rows: int = 6) -> dict[str, torch.Tensor]:
 @pytest.mark.parametrize("name", NAMES)
 def test_space_names_its_class(name: str) -> None:
     text = (SPACES / f"{name}.yaml").read_text(encoding="utf-8")
-    target = next(line.split(": ", 1)[1] for line in text.splitlines() if line.startswith("method:"))
+    target = next(
+        line.split(": ", 1)[1] for line in text.splitlines() if line.startswith("method:")
+    )
     assert resolve(target.strip()) is method_class(name)
 
 

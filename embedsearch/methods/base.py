@@ -73,12 +73,12 @@ class Method(nn.Module):
     needs: ClassVar[Literal["nothing", "sentences", "pairs"]] = "sentences"
     """What the corpus must hold; ``nothing`` is a method without training."""
 
-    def __init__(self, config: MethodConfig, encoder: Encoder) -> None:  # noqa: ARG002
+    def __init__(self, config: MethodConfig, encoder: Encoder) -> None:
         super().__init__()
 
     @classmethod
     def check(cls, config: MethodConfig, backbone: BackboneFacts) -> None:
-        """Raise ``UserError`` where ``config`` can't work on ``backbone``; called before a start."""
+        """Raise ``UserError`` where ``config`` can't work on ``backbone``; before any start."""
         if config.max_length > backbone.max_tokens:
             raise UserError(
                 f"max_length {config.max_length} is more than the {backbone.max_tokens} tokens "
@@ -90,7 +90,7 @@ class Method(nn.Module):
         raise NotImplementedError
 
     def terms(self, views: Views, batch: Batch) -> dict[str, Tensor]:
-        """The loss as weighted scalars by name, one per term of the paper; their sum is minimised."""
+        """The loss as weighted scalars, one per term of the paper; their sum is minimised."""
         raise NotImplementedError
 
     def fit(self, encoder: Encoder, sentences: Sequence[str]) -> None:

@@ -65,7 +65,7 @@ class SCD(Method):
         rates = (self.config.r_a, self.config.r_b)
         return tuple(encoder.encode(batch, dropout=rate) for rate in rates)
 
-    def terms(self, views: Views, batch: Batch) -> dict[str, Tensor]:  # noqa: ARG002
+    def terms(self, views: Views, batch: Batch) -> dict[str, Tensor]:
         """``self_contrast``, ``invariance`` and ``redundancy``, weighted."""
         config = self.config
         printed = config.form == "printed"

@@ -22,7 +22,8 @@ def labels(specs: Sequence[TrialSpec]) -> dict[str, str]:
     names = dict.fromkeys(name for value in values.values() for name in value)
     varied = [n for n in names if len({repr(value.get(n)) for value in values.values()}) > 1]
     return {
-        spec_id: " ".join(f"{name}={value[name]}" for name in varied if name in value) or "the point"
+        spec_id: " ".join(f"{name}={value[name]}" for name in varied if name in value)
+        or "the point"
         for spec_id, value in values.items()
     }
 
@@ -89,7 +90,11 @@ class Board:
     def line(self) -> str:
         """``5/12 done, 2 running, 0 failed, best 58.31 (alpha=0.1), 1m10s left``."""
         done = len(self.results)
-        parts = [f"{done}/{self.total} done", f"{len(self.running)} running", f"{self.failed} failed"]
+        parts = [
+            f"{done}/{self.total} done",
+            f"{len(self.running)} running",
+            f"{self.failed} failed",
+        ]
         if self.best:
             parts.append(f"best {self.best[0]:.2f} ({self.best[1]})")
         if self.seconds_left is not None and done < self.total:

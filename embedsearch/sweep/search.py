@@ -1,4 +1,4 @@
-"""Trials over a Ray cluster; the only place that imports ray."""
+"""Trials over a Ray cluster; the only place that imports ray and optuna."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from embedsearch import trial
 from embedsearch.errors import UserError
-from embedsearch.records import Measurement, Observer, Status, TrialResult, TrialSpec
+from embedsearch.records import Measurement, Observer, Scalar, Status, TrialResult, TrialSpec
+from embedsearch.sweep.axis import Axis, Choice
 
 RETRIES = 3
 """How often a trial is started again whose worker or node died; it goes on from its checkpoint."""
@@ -28,6 +28,14 @@ class Cluster:
     """Of a running Ray cluster; None starts one on this machine, listening on loopback."""
     cpus_per_trial: int = 1
     gpus_per_trial: float = 0.0
+
+
+def local_resources() -> dict[str, float]:
+    """What this machine has to run trials on (``CPU``, ``GPU``), without starting Ray."""
+    import torch
+
+    cpus = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return {"CPU": cpus or 1, "GPU": torch.cuda.device_count()}
 
 
 @contextmanager
@@ -73,7 +81,14 @@ def _quiet(cluster: Cluster) -> dict[str, Any]:
     common: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
     if cluster.address is not None:
         return common
-    return {**common, "include_dashboard": False, "object_store_memory": 200_000_000}
+    own = local_resources()
+    return {
+        **common,
+        "num_cpus": int(own["CPU"]),
+        "num_gpus": int(own["GPU"]),
+        "include_dashboard": False,
+        "object_store_memory": 200_000_000,
+    }
 
 
 def run_trials(
@@ -108,6 +123,27 @@ def run_trials(
         )
         tuner.fit()
     return relay.results
+
+
+def draw(axes: Mapping[str, Axis], seed: int) -> Iterator[Mapping[str, Scalar]]:
+    """Endless uniform draws, one value per axis, the same for the same seed (Optuna's sampler)."""
+    import optuna
+
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=seed))
+    distributions = {name: _distribution(axis) for name, axis in axes.items()}
+    while True:
+        yield study.ask(distributions).params
+
+
+def _distribution(axis: Axis) -> Any:
+    from optuna import distributions
+
+    if isinstance(axis, Choice):
+        return distributions.CategoricalDistribution(axis.values)
+    if axis.integer:
+        return distributions.IntDistribution(int(axis.low), int(axis.high), log=axis.log)
+    return distributions.FloatDistribution(axis.low, axis.high, log=axis.log)
 
 
 def _trainable(config: dict[str, Any], place: trial.Place) -> None:
@@ -164,6 +200,10 @@ def _callback(relay: _Relay) -> Any:
 
         def on_trial_error(self, iteration: int, trials: Any, trial: Any, **_: Any) -> None:
             relay.died(str(trial))
+
+        def __reduce__(self) -> tuple[Any, ...]:
+            """Tune pickles what it may restore; nothing is ever restored from it here."""
+            return tune.Callback, ()
 
     return Callback()
 

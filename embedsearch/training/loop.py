@@ -155,9 +155,7 @@ class Training:
 
     def _autocast(self) -> torch.autocast:
         kind = self.encoder.device.type
-        return torch.autocast(
-            kind, dtype=torch.bfloat16, enabled=self.course.precision == "bf16"
-        )
+        return torch.autocast(kind, dtype=torch.bfloat16, enabled=self.course.precision == "bf16")
 
 
 def _to(device: torch.device, batch: Batch) -> Batch:

@@ -25,7 +25,7 @@ def test_roberta_loses_the_positions_behind_its_padding(make_backbone: Make) -> 
     folder = make_backbone("roberta", max_position_embeddings=20)
     facts = describe(str(folder))
     assert facts.max_tokens == 18
-    with pytest.raises(UserError, match="max_length 19 .* 18 tokens"):
+    with pytest.raises(UserError, match=r"max_length 19 .* 18 tokens"):
         SCD.check(SCDConfig(max_length=19), facts)
     SCD.check(SCDConfig(max_length=18), facts)
     long_text = " ".join(["word"] * 40)

@@ -1,0 +1,5 @@
+"""``python -m embedsearch`` is ``embedsearch``."""
+
+from embedsearch.cli import main
+
+main()

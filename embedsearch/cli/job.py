@@ -1,0 +1,158 @@
+"""What a command is to run: the sweep, what of it is known, and what is left."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from embedsearch import trial
+from embedsearch.cli.options import Choices
+from embedsearch.cli.surroundings import Surroundings, surroundings
+from embedsearch.config import parse_overrides
+from embedsearch.methods.base import resolve
+from embedsearch.records import Scalar, Status, Sweep, TrialResult, TrialSpec, content_id
+from embedsearch.sweep.region import GridPoints
+from embedsearch.sweep.search import draw
+from embedsearch.sweep.space import Space, find_space, load_space
+from embedsearch.tracking.ledger import StoreLedger
+
+EVERY_POINT = 1_000_000
+
+
+@dataclass(frozen=True)
+class Job:
+    """A command's trials, in order, and what the ledger knows of them."""
+
+    space: Space
+    around: Surroundings
+    points: GridPoints
+    sweep: Sweep
+    reused: Mapping[str, TrialResult]
+
+    @property
+    def missing(self) -> list[TrialSpec]:
+        """The specs that have no final result yet."""
+        return [spec for spec in self.sweep.specs if spec.id not in self.reused]
+
+    def said(self, at_once: int) -> list[str]:
+        """What is to run and what is not, in lines."""
+        points, known = self.points, len(self.reused)
+        trials = f"{self.sweep.method} {self.sweep.grid}: {len(self.sweep.specs)} trials"
+        if points.left_out:
+            trials += f" of {points.total} ({points.left_out} left out by the cap)"
+        dropped = f", {points.duplicates} duplicates dropped" if points.duplicates else ""
+        excluded = f", {points.excluded} excluded by conditions" if points.excluded else ""
+        lines = [f"{trials}{dropped}{excluded}, {known} known, {len(self.missing)} to run, "
+                 f"{at_once} at once"]  # fmt: skip
+        if "around" in self.sweep.notes:
+            lines.append(f"around {self.sweep.notes['around']}: {self.sweep.notes['centre']}")
+        if "learning_rate_factor" in points.notes:
+            factor = points.notes["learning_rate_factor"]
+            lines.append(f"learning rate times {factor:g} (preset {self.sweep.preset})")
+        if "family" in points.notes:
+            lines.append(f"values for {points.notes['family']}")
+        return lines
+
+
+def make_job(choices: Choices, ledger: StoreLedger, gpus: float, address: str | None = None) -> Job:
+    """Lay out what ``choices`` ask for. Raises ``UserError`` before anything starts."""
+    space = load_space(find_space(choices.method))
+    trains = resolve(space.target).needs != "nothing"
+    layout = _Layout(choices, space, surroundings(choices, gpus, address, trains), ledger)
+    points, notes = layout.points()
+    specs = layout.specs(points)
+    stale = [spec.id for spec in specs if trial.has_lost_checkpoint(layout.around.place, spec.id)]
+    reused = ledger.results(specs)
+    for spec_id in stale:
+        if spec_id not in reused:
+            trial.forget(layout.around.place, spec_id)
+    sweep = Sweep(
+        method=space.name,
+        grid=choices.grid or "single",
+        preset=layout.around.preset.name,
+        specs=specs,
+        notes=notes,
+    )
+    return Job(space, layout.around, points, sweep, reused)
+
+
+@dataclass(frozen=True)
+class _Layout:
+    choices: Choices
+    space: Space
+    around: Surroundings
+    ledger: StoreLedger
+
+    def points(self) -> tuple[GridPoints, dict[str, Scalar]]:
+        """The points to run, and what a reader of the sweep should know of them."""
+        grid = self.choices.grid
+        centre, where = self._centre() if grid and self.space.grid(grid).around else (None, "")
+        points = self._points(grid, centre, self.choices.max_trials)
+        notes = {
+            "left_out": points.left_out,
+            "duplicates": points.duplicates,
+            "excluded": points.excluded,
+            **points.notes,
+        }
+        if centre is not None:
+            notes |= {"centre": json.dumps(dict(centre)), "around": where}
+            notes["setting"] = self._setting_id()
+        return points, notes
+
+    def specs(self, points: GridPoints) -> tuple[TrialSpec, ...]:
+        return tuple(map(self.around.setting.spec, points.points))
+
+    def _points(
+        self, grid: str | None, centre: Mapping[str, Scalar] | None, max_trials: int | None
+    ) -> GridPoints:
+        overrides = parse_overrides(self.choices.overrides)
+        if self.choices.pooling is not None:
+            overrides["pooling"] = self.choices.pooling
+        return self.space.points(
+            grid,
+            preset=self.around.preset,
+            overrides=overrides,
+            centre=centre,
+            family=self.around.setting.facts.architecture,
+            max_trials=max_trials,
+            draw=draw,
+        )
+
+    def _centre(self) -> tuple[Mapping[str, Scalar] | None, str]:
+        """The point a fine grid lies around, and what to say of it."""
+        if self.choices.around is not None:
+            return self.ledger.point(self.choices.around).values, f"run {self.choices.around}"
+        for notes in self.ledger.unfinished(self.space.name, str(self.choices.grid)):
+            if notes.get("setting") == self._setting_id():
+                return json.loads(str(notes["centre"])), str(notes["around"])
+        return self._best_of(self.space.grid(str(self.choices.grid)).around)
+
+    def _best_of(self, grid: str) -> tuple[Mapping[str, Scalar] | None, str]:
+        specs = self.specs(self._points(grid, None, EVERY_POINT))
+        results = self.ledger.results(specs)
+        best = best_of(specs, results)
+        if best is None:
+            return None, ""
+        spec, result = best
+        return spec.point.values, f"the best of {grid}, {result.best_score:.2f}"
+
+    def _setting_id(self) -> str:
+        """Names what two commands must share for one to go on with the other's centre."""
+        setting = self.around.setting
+        sources = [s.fingerprint for s in (setting.backbone, setting.corpus, setting.dev)]
+        how = [setting.steps, setting.epochs, setting.eval_steps, setting.seed, setting.device]
+        return content_id([*sources, *how, setting.precision, sorted(self.choices.overrides)])
+
+
+def best_of(
+    specs: Sequence[TrialSpec], results: Mapping[str, TrialResult]
+) -> tuple[TrialSpec, TrialResult] | None:
+    """The finished trial with the highest dev score, the first of equals; None without any."""
+    scored = [
+        (spec, results[spec.id])
+        for spec in specs
+        if spec.id in results and results[spec.id].status is Status.FINISHED
+    ]
+    scored = [pair for pair in scored if pair[1].best_score is not None]
+    return max(scored, key=lambda pair: pair[1].best_score or 0.0, default=None)

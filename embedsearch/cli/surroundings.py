@@ -1,0 +1,138 @@
+"""From what a command line says to what all its trials share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from embedsearch.cli.options import Choices
+from embedsearch.data.corpus import open_corpus
+from embedsearch.data.pairs import read_dev_pairs
+from embedsearch.encoder.backbone import describe, fingerprint, locate
+from embedsearch.errors import UserError
+from embedsearch.presets import Preset, load_preset
+from embedsearch.records import Source
+from embedsearch.sweep.search import Cluster
+from embedsearch.trial import Place, Setting
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """Where and on what a command's trials run, and one line that says so."""
+
+    preset: Preset
+    setting: Setting
+    cluster: Cluster
+    place: Place
+    said: str
+
+
+def surroundings(
+    choices: Choices, gpus: float, address: str | None = None, trains: bool = True
+) -> Surroundings:
+    """Resolve every choice; nothing is chosen silently (``said``).
+
+    ``gpus``: how many there are to run on. A method that does not train reads no corpus. Raises
+    ``UserError`` for what does not exist or can't be.
+    """
+    preset, why = _preset(choices, gpus)
+    device = _device(preset.device, gpus)
+    precision = _precision(preset.precision, device)
+    gpus_each = preset.gpus_per_trial if preset.gpus_per_trial is not None else 1.0
+    gpus_each = gpus_each if device == "cuda" else 0.0
+    cluster = Cluster(address, preset.cpus_per_trial, gpus_each)
+    place = Place(choices.storage.expanduser().absolute(), gpus_each or preset.cpus_per_trial)
+    facts = describe(preset.backbone)
+    print_of = fingerprint(Path(facts.location))
+    backbone = Source(facts.location, print_of, _name(preset.backbone))
+    corpus, sentences = _corpus(preset, choices, place) if trains else (Source("", "", "none"), 0)
+    dev = read_dev_pairs(preset.dev)
+    setting = Setting(
+        preset=preset.name,
+        backbone=backbone,
+        facts=facts,
+        corpus=corpus,
+        sentences=sentences,
+        dev=Source(_absolute(preset.dev), dev.fingerprint, dev.name),
+        steps=preset.steps,
+        epochs=preset.epochs,
+        eval_steps=preset.eval_steps,
+        seed=preset.seed,
+        device=device,
+        precision=precision,
+        threads=preset.cpus_per_trial,
+    )
+    length = f"{preset.steps} steps" if preset.steps else f"{preset.epochs:g} epochs"
+    parts = [
+        f"preset {preset.name}{why}",
+        f"backbone {backbone.name}",
+        f"corpus {corpus.name} ({sentences:,} sentences)" if trains else "no training",
+        f"dev {dev.name} ({len(dev):,} pairs)",
+        f"{device} {precision}, {preset.cpus_per_trial} CPU"
+        + (f" and {gpus_each:g} GPU" if gpus_each else "")
+        + " a trial",
+        *([f"{length}, dev score every {preset.eval_steps}"] if trains else []),
+        f"seed {preset.seed}",
+    ]
+    return Surroundings(preset, setting, cluster, place, " · ".join(parts))
+
+
+def _preset(choices: Choices, gpus: float) -> tuple[Preset, str]:
+    """The preset with its parts replaced by those that were chosen, and why this one."""
+    name, why = (choices.preset, "") if choices.preset else _default_preset(choices, gpus)
+    parts = {
+        key: getattr(choices, key)
+        for key in (
+            "backbone", "corpus", "dev", "steps", "eval_steps", "seed", "device", "precision",
+            "cpus_per_trial", "gpus_per_trial",
+        )
+        if getattr(choices, key) is not None
+    }  # fmt: skip
+    preset = load_preset(name)
+    return (preset.replaced(**parts) if parts else preset), why
+
+
+def _default_preset(choices: Choices, gpus: float) -> tuple[str, str]:
+    """``paper`` where it can run, else ``demo``; with the reason, to be said."""
+    if not gpus:
+        return "demo", " (no GPU here; --preset paper runs the papers' setting all the same)"
+    try:
+        preset = load_preset("paper")
+        locate(choices.backbone or preset.backbone)
+        if choices.dev is None:
+            read_dev_pairs(preset.dev)
+        return "paper", " (there is a GPU)"
+    except UserError as error:
+        return "demo", f" (paper can't run: {error})"
+
+
+def _device(wanted: str, gpus: float) -> str:
+    if wanted == "cuda" and not gpus:
+        raise UserError("device cuda: there is no GPU to run on; give --device cpu")
+    return ("cuda" if gpus else "cpu") if wanted == "auto" else wanted
+
+
+def _precision(wanted: str, device: str) -> str:
+    return ("bf16" if device == "cuda" else "fp32") if wanted == "auto" else wanted
+
+
+def _corpus(preset: Preset, choices: Choices, place: Place) -> tuple[Source, int]:
+    corpus = open_corpus(
+        preset.corpus,
+        cache=place.cache,
+        encoding=choices.encoding,
+        column=choices.column,
+        format=choices.format,  # type: ignore[arg-type]
+    )
+    return Source(str(corpus.folder), corpus.fingerprint, corpus.name), len(corpus)
+
+
+def _name(location: str) -> str:
+    """``nano`` and hub names as they are, folders by their own name."""
+    path = Path(location).expanduser()
+    return path.resolve().name if path.is_dir() else location
+
+
+def _absolute(location: str) -> str:
+    path = Path(location).expanduser()
+    return str(path.resolve()) if path.exists() else location
