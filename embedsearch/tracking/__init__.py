@@ -1,0 +1,1 @@
+"""Remembers what was run, in MLflow. Nothing outside this room imports it."""

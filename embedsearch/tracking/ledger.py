@@ -1,0 +1,148 @@
+"""Remembers what was run: by spec, by score, and by what is still unfinished."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from embedsearch.errors import UserError
+from embedsearch.records import Point, Scalar, Status, TrialResult, TrialSpec
+from embedsearch.tracking import runs
+from embedsearch.tracking.artifacts import CHECKPOINT_FOLDER, Artifacts
+from embedsearch.tracking.liveness import is_alive
+from embedsearch.tracking.ranking import Group, Ranking, Trial, rank
+from embedsearch.tracking.store import Store
+
+_FINAL = [status for status in Status if status.is_final]
+
+
+class StoreLedger:
+    """A ``Ledger`` over a store. Reading makes nothing: a store that is not there is empty."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def results(self, specs: Sequence[TrialSpec]) -> Mapping[str, TrialResult]:
+        """The final results by spec id, without their curves; one search per comparable group."""
+        wanted = {spec.id for spec in specs}
+        groups = {(spec.point.method, Group.of(spec).key) for spec in specs}
+        found = {}
+        for method, key in groups:
+            for run in self._store.search(method, runs.condition(kind="trial", group=key)):
+                tags = run.data.tags
+                if tags[runs.SPEC_ID] in wanted and tags[runs.STATUS] in _FINAL:
+                    result = runs.to_result(run, _checkpoint(self._store, run))
+                    found[result.spec_id] = result
+        return found
+
+    def running(self, specs: Sequence[TrialSpec]) -> frozenset[str]:
+        """The ids of those that a living sweep is running now."""
+        wanted = {spec.id for spec in specs}
+        return frozenset(
+            run.data.tags[runs.SPEC_ID]
+            for method in {spec.point.method for spec in specs}
+            for run in self._store.search(method, runs.condition(kind="trial", status=runs.RUNNING))
+            if run.data.tags[runs.SPEC_ID] in wanted
+            and is_alive(self._store, run.data.tags[runs.HOLDER])
+        )
+
+    def seconds_per_step(self, method: str) -> float | None:
+        """Median over the method's finished trials; None without any."""
+        finished = self._store.search(method, runs.condition(kind="trial", status="finished"))
+        costs = [
+            run.data.metrics[runs.SECONDS] / int(run.data.params["total_steps"])
+            for run in finished
+            if int(run.data.params["total_steps"]) > 0 and runs.SECONDS in run.data.metrics
+        ]
+        return median(costs) if costs else None
+
+    def best(
+        self,
+        method: str,
+        *,
+        grid: str | None = None,
+        preset: str | None = None,
+        backbone: str | None = None,
+        like: TrialSpec | None = None,
+        top: int = 1,
+    ) -> Ranking:
+        """The ``top`` points among those comparable with ``like``, by default with the most recent
+        trial that meets the filters. Without any such trial the ranking has no entries.
+        """
+        trials = [
+            trial
+            for run in self._store.search(method, runs.condition(kind="trial"))
+            if (trial := to_trial(self._store, run))
+            and (grid is None or grid in trial.grids)
+            and (preset is None or preset == trial.preset)
+            and (backbone is None or trial.group.backbone in (backbone, Path(backbone).name))
+        ]
+        return rank(trials, Group.of(like).key if like else None).top(top)
+
+    def point(self, run_id: str) -> Point:
+        """The point of a trial's run, by its id or the first six or more digits of it.
+
+        Raises ``UserError`` when no trial, or more than one, has such an id.
+        """
+        return self._spec(self._trial(run_id)).point
+
+    def unfinished(
+        self, method: str, grid: str, *, like: TrialSpec | None = None
+    ) -> list[Mapping[str, Scalar]]:
+        """The notes of the sweeps of a grid that did not reach their end, the latest first;
+        with ``like`` only those comparable with it."""
+        found = self._store.search(method, runs.condition(kind="sweep", grid=grid))
+        key = Group.of(like).key if like else ""
+        return [
+            json.loads(run.data.tags[runs.NOTES])
+            for run in sorted(found, key=lambda run: -run.info.start_time)
+            if run.info.status != "FINISHED" and key in run.data.tags[runs.GROUP]
+        ]
+
+    def export(self, run_id: str, target: Path) -> None:
+        """Copy a trial's checkpoint to ``target``, whole or not at all.
+
+        Raises ``UserError`` when the store no longer has it, or ``target`` holds something.
+        """
+        run = self._trial(run_id)
+        if _checkpoint(self._store, run) is None:
+            raise UserError(
+                f"the checkpoint of run {run.info.run_id} is not in the store: it was not among "
+                "the best at the end of its sweep; run the sweep with --keep all"
+            )
+        Artifacts(self._store, run).fetch_folder(CHECKPOINT_FOLDER, target)
+
+    def _trial(self, run_id: str) -> Any:
+        prefix = run_id.strip().lower()
+        if len(prefix) < 6 or not set(prefix) <= set("0123456789abcdef"):
+            raise UserError(f"'{run_id}' is no run id; give at least its first 6 hex digits")
+        same = f"{runs.condition(kind='trial')} and attributes.run_id LIKE '{prefix}%'"
+        found = self._store.search(None, same)
+        if len(found) != 1:
+            what = (
+                f"{len(found)} trials in {self._store} have a run id"
+                if found
+                else (f"no trial in {self._store} has a run id")
+            )
+            raise UserError(f"{what} that begins with '{run_id}'; `embedsearch best` prints them")
+        return found[0]
+
+    def _spec(self, run: Any) -> TrialSpec:
+        try:
+            return TrialSpec.from_json(Artifacts(self._store, run).get_json("spec.json"))
+        except (OSError, ValueError) as error:
+            raise UserError(f"run {run.info.run_id} has lost its spec.json: {error}") from error
+
+
+def to_trial(store: Store, run: Any) -> Trial:
+    """A run as a trial to be ranked, with its checkpoint where the store has it."""
+    return runs.to_trial(run, _checkpoint(store, run))
+
+
+def _checkpoint(store: Store, run: Any) -> str | None:
+    if run.data.tags.get(runs.CHECKPOINT) != runs.KEPT:
+        return None
+    return Artifacts(store, run).location(CHECKPOINT_FOLDER)

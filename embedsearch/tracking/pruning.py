@@ -1,0 +1,27 @@
+"""Which checkpoints stay in the store, so that it stays small."""
+
+from __future__ import annotations
+
+from embedsearch.tracking import runs
+from embedsearch.tracking.artifacts import CHECKPOINT_FOLDER, Artifacts
+from embedsearch.tracking.ledger import to_trial
+from embedsearch.tracking.ranking import rank
+from embedsearch.tracking.store import Store
+
+
+def prune(store: Store, method: str, keep: int) -> None:
+    """Delete all checkpoints but those of the ``keep`` best points of each comparable group.
+
+    The tag goes first: what says it has a checkpoint has it, whenever this is stopped.
+    """
+    found = store.search(method, runs.condition(kind="trial"))
+    trials = [to_trial(store, run) for run in found]
+    stay = {
+        entry.leader.run_id
+        for key in {trial.group.key for trial in trials}
+        for entry in rank(trials, key).entries[:keep]
+    }
+    for run in found:
+        if run.data.tags.get(runs.CHECKPOINT) == runs.KEPT and run.info.run_id not in stay:
+            store.log(run.info.run_id, tags={runs.CHECKPOINT: runs.PRUNED})
+            Artifacts(store, run).delete(CHECKPOINT_FOLDER)

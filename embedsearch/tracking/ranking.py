@@ -1,0 +1,172 @@
+"""Which trials may be compared, and which is the best among them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import groupby
+from statistics import fmean, stdev
+from typing import Any
+
+from embedsearch.records import Scalar, TrialSpec, content_id
+
+DEV_PROTOCOL = "spearman of cosine, x100"
+"""What a dev score is."""
+
+
+@dataclass(frozen=True)
+class Group:
+    """What two trials must share for their scores to be comparable."""
+
+    dev: str
+    backbone: str
+    corpus: str
+    total_steps: int
+    protocol: str
+    key: str
+    """Names the contents of all of it, where the names above could be the same by chance."""
+
+    @classmethod
+    def of(cls, spec: TrialSpec) -> Group:
+        protocol = f"{DEV_PROTOCOL}, numerics {spec.numerics}"
+        sources = (spec.dev, spec.backbone, spec.corpus)
+        key = content_id([protocol, spec.total_steps, *(s.fingerprint for s in sources)])
+        dev, backbone, corpus = (source.name or source.location for source in sources)
+        return cls(dev, backbone, corpus, spec.total_steps, protocol, key)
+
+    def __str__(self) -> str:
+        return (
+            f"dev {self.dev}, backbone {self.backbone}, corpus {self.corpus}, "
+            f"{self.total_steps} steps"
+        )
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One trial as the store has it."""
+
+    run_id: str
+    point_id: str
+    group: Group
+    grids: frozenset[str]
+    preset: str
+    seed: int
+    values: Mapping[str, Scalar]
+    score: float | None
+    """Best dev score; None unless the trial finished with one."""
+    start_score: float | None
+    step: int | None
+    checkpoint: str | None
+    ended: int
+    """Milliseconds since 1970."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One point with all its seeds; the better seed first."""
+
+    trials: tuple[Trial, ...]
+
+    @property
+    def leader(self) -> Trial:
+        """The best seed that still has its checkpoint, else the best seed."""
+        return next((trial for trial in self.trials if trial.checkpoint), self.trials[0])
+
+    @cached_property
+    def scores(self) -> tuple[float, ...]:
+        return tuple(trial.score for trial in self.trials if trial.score is not None)
+
+    @property
+    def mean(self) -> float:
+        return fmean(self.scores)
+
+    @property
+    def sd(self) -> float | None:
+        """Over the seeds; None with one."""
+        return stdev(self.scores) if len(self.scores) > 1 else None
+
+    def to_json(self) -> dict[str, Any]:
+        leader = self.leader
+        starts = [t.start_score for t in self.trials if t.start_score is not None]
+        return {
+            "score": self.mean,
+            "sd": self.sd,
+            "start_score": fmean(starts) if starts else None,
+            "values": dict(leader.values),
+            "point_id": leader.point_id,
+            "seeds": [trial.seed for trial in self.trials],
+            "scores": list(self.scores),
+            "run_id": leader.run_id,
+            "step": leader.step,
+            "checkpoint": leader.checkpoint,
+        }
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """The points of one comparable group, best first; empty when no trial has a score."""
+
+    group: Group | None
+    entries: tuple[Entry, ...]
+    points: int = 0
+    """How many points the group has; ``entries`` may be its top only."""
+    varying: frozenset[str] = frozenset()
+    """The hyperparameters in which the group's points differ."""
+    others: tuple[tuple[Group, int], ...] = ()
+    """The other groups, with their numbers of points, largest first."""
+    unscored: int = 0
+    """Trials that ended, or run, without a score."""
+
+    @property
+    def tied(self) -> int:
+        """How many leaders lie within the seeds' spread of the first; 1 when it stands alone."""
+        return 1 + sum(_is_tie(self.entries[0], entry) for entry in self.entries[1:])
+
+    def top(self, count: int) -> Ranking:
+        """The same ranking with its first ``count`` entries only."""
+        return Ranking(**{**vars(self), "entries": self.entries[:count]})
+
+
+def rank(trials: Iterable[Trial], group_key: str | None = None) -> Ranking:
+    """Rank the points of one group, by default the one with the most recent scored trial.
+
+    A point counts with the mean over its seeds; a trial without a score never counts.
+    """
+    found = list(trials)
+    scored = [trial for trial in found if trial.score is not None]
+    latest = max(scored, key=lambda trial: trial.ended, default=None)
+    key = group_key or (latest.group.key if latest else "")
+    groups = {k: list(g) for k, g in groupby(sorted(scored, key=_group_key), key=_group_key)}
+    chosen = _entries(groups.pop(key, []))
+    others = [(g[0].group, len({trial.point_id for trial in g})) for g in groups.values()]
+    return Ranking(
+        group=chosen[0].leader.group if chosen else None,
+        entries=chosen,
+        points=len(chosen),
+        varying=_varying([entry.leader.values for entry in chosen]),
+        others=tuple(sorted(others, key=lambda pair: -pair[1])),
+        unscored=len(found) - len(scored),
+    )
+
+
+def _group_key(trial: Trial) -> str:
+    return trial.group.key
+
+
+def _entries(trials: Sequence[Trial]) -> tuple[Entry, ...]:
+    by_point: dict[str, list[Trial]] = {}
+    for trial in sorted(trials, key=lambda t: (-(t.score or 0), t.seed)):
+        by_point.setdefault(trial.point_id, []).append(trial)
+    entries = [Entry(tuple(group)) for group in by_point.values()]
+    return tuple(sorted(entries, key=lambda entry: -entry.mean))
+
+
+def _varying(values: Sequence[Mapping[str, Scalar]]) -> frozenset[str]:
+    names = {name for point in values for name in point}
+    return frozenset(n for n in names if len({repr(point.get(n)) for point in values}) > 1)
+
+
+def _is_tie(first: Entry, other: Entry) -> bool:
+    gap = first.mean - other.mean
+    return gap == 0 or gap < max(first.sd or 0.0, other.sd or 0.0)

@@ -1,0 +1,165 @@
+"""What a run holds of a spec and a result, and how it is read back."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from embedsearch.records import Source, Status, TrialResult, TrialSpec
+from embedsearch.tracking.names import from_name, from_text, to_name, to_text
+from embedsearch.tracking.ranking import Group, Trial
+
+DEV, START, BEST, STEP = "dev/spearman", "start/dev_spearman", "best/dev_spearman", "best/step"
+SECONDS = "seconds"
+
+KIND = "embedsearch.kind"
+"""``sweep`` or ``trial``."""
+SWEEP_ID, SPEC_ID = "embedsearch.sweep_id", "embedsearch.spec_id"
+POINT_ID, GROUP = "embedsearch.point_id", "embedsearch.group"
+GRIDS = "embedsearch.grid"
+"""Of every sweep that holds the trial, separated by spaces."""
+PRESET, NOTES = "embedsearch.preset", "embedsearch.notes"
+STATUS, REASON = "embedsearch.status", "embedsearch.reason"
+CHECKPOINT = "embedsearch.checkpoint"
+"""``kept`` or ``pruned``."""
+HOLDER = "embedsearch.holder"
+"""The sweep run whose process writes, or last wrote, the trial."""
+HEARTBEAT = "embedsearch.heartbeat"
+PARENT = "mlflow.parentRunId"
+
+KEPT, PRUNED = "kept", "pruned"
+RUNNING = "running"
+
+_SETTINGS = ("seed", "total_steps", "eval_steps", "device", "precision", "threads")
+_SOURCES = ("backbone", "corpus", "dev")
+"""The fields of a spec that are params beside the point's values."""
+
+_MLFLOW_STATUS = {Status.FINISHED: "FINISHED", Status.INTERRUPTED: "KILLED"}
+
+
+def mlflow_status(status: Status) -> str:
+    return _MLFLOW_STATUS.get(status, "FAILED")
+
+
+def condition(**tags: str) -> str:
+    """An MLflow search condition: all of these tags, by their names after the prefix."""
+    return " and ".join(f"tags.`embedsearch.{key}` = '{value}'" for key, value in tags.items())
+
+
+def trial_params(spec: TrialSpec) -> dict[str, str]:
+    """The resolved spec, flat, under plain names."""
+    settings = {name: getattr(spec, name) for name in _SETTINGS}
+    sources = {name: _called(getattr(spec, name)) for name in _SOURCES}
+    flat = {**spec.point.values, **settings, **sources}
+    return {to_name(name): to_text(value) for name, value in flat.items()}
+
+
+def _called(source: Source) -> str:
+    return source.name or source.location
+
+
+def trial_tags(spec: TrialSpec) -> dict[str, str]:
+    """Identity of a trial, for searching; ``trial_params`` has its values."""
+    group = Group.of(spec)
+    fingerprints = {
+        f"embedsearch.{key}_fingerprint": getattr(spec, key).fingerprint for key in _SOURCES
+    }
+    return {
+        KIND: "trial",
+        SPEC_ID: spec.id,
+        POINT_ID: spec.point.id,
+        "embedsearch.method": spec.point.method,
+        GROUP: group.key,
+        "embedsearch.protocol": group.protocol,
+        PRESET: spec.preset,
+        STATUS: RUNNING,
+        **fingerprints,
+    }
+
+
+def summary(result: TrialResult) -> dict[str, float]:
+    """The metrics that stand for a trial as a whole.
+
+    Only a final one has a best, so that a later try is never mixed up with an earlier one.
+    """
+    numbers: dict[str, float | None] = {
+        START: result.start_score,
+        SECONDS: result.seconds,
+        "device_seconds": result.device_seconds,
+    }
+    if result.status.is_final:
+        numbers |= {BEST: result.best_score, STEP: result.best_step}
+    return finite(numbers)
+
+
+def finite(numbers: Mapping[str, float | None]) -> dict[str, float]:
+    """Without what MLflow would store as another number (inf becomes 1.797e308)."""
+    return {key: x for key, x in numbers.items() if x is not None and math.isfinite(x)}
+
+
+def to_result(run: Any, checkpoint: str | None) -> TrialResult:
+    """The result a trial's run holds, its curve left out."""
+    tags, metrics = run.data.tags, run.data.metrics
+    step = metrics.get(STEP)
+    return TrialResult(
+        spec_id=tags[SPEC_ID],
+        status=Status(tags[STATUS]),
+        reason=tags.get(REASON, ""),
+        start_score=metrics.get(START),
+        best_score=metrics.get(BEST),
+        best_step=None if step is None else int(step),
+        seconds=metrics.get(SECONDS, 0.0),
+        device_seconds=metrics.get("device_seconds", 0.0),
+        checkpoint=checkpoint,
+    )
+
+
+def to_trial(run: Any, checkpoint: str | None) -> Trial:
+    """A trial's run as an entry of a ranking."""
+    tags, metrics = run.data.tags, run.data.metrics
+    values = {from_name(key): from_text(text) for key, text in run.data.params.items()}
+    around = {name: values.pop(name, None) for name in (*_SETTINGS, *_SOURCES)}
+    step = metrics.get(STEP)
+    return Trial(
+        run_id=run.info.run_id,
+        point_id=tags[POINT_ID],
+        group=Group(
+            dev=str(around["dev"]),
+            backbone=str(around["backbone"]),
+            corpus=str(around["corpus"]),
+            total_steps=int(around["total_steps"] or 0),
+            protocol=tags["embedsearch.protocol"],
+            key=tags[GROUP],
+        ),
+        grids=frozenset(tags.get(GRIDS, "").split()),
+        preset=tags[PRESET],
+        seed=int(around["seed"] or 0),
+        values=values,
+        score=metrics.get(BEST) if tags[STATUS] == Status.FINISHED else None,
+        start_score=metrics.get(START),
+        step=None if step is None else int(step),
+        checkpoint=checkpoint,
+        ended=run.info.end_time or 0,
+    )
+
+
+def environment() -> dict[str, Any]:
+    """What a trial's numbers may depend on besides its spec."""
+    import platform
+    from importlib.metadata import PackageNotFoundError, version
+
+    packages = {}
+    for name in ("embedsearch", "torch", "transformers", "tokenizers", "numpy", "scipy", "ray",
+                 "optuna", "datasets", "safetensors", "mlflow"):  # fmt: skip
+        try:
+            packages[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return {
+        "python": platform.python_version(),
+        "platform": platform.platform(),
+        "cpus": os.cpu_count(),
+        "packages": packages,
+    }

@@ -1,0 +1,229 @@
+"""Where runs are kept: a folder with an SQLite file and artifacts, or an MLflow server."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Self
+from urllib.parse import unquote
+
+from filelock import FileLock
+
+from embedsearch.errors import UserError
+
+_PAGE = 5000
+_BATCH = 1000
+"""Metrics MLflow takes at once."""
+
+
+class Store:
+    """One MLflow tracking store. Nothing is made, and MLflow is not imported, until it is used."""
+
+    def __init__(self, address: str, database: Path | None, storage: Path) -> None:
+        self.database = database
+        """The SQLite file; None when the store is a server."""
+        self.storage = storage
+        """The folder of what running sweeps hold; not part of the store."""
+        self.uri = address if database is None else _sqlite_uri(database)
+
+    @classmethod
+    def open(
+        cls, uri: str | None = None, *, root: Path = Path("mlruns"), storage: Path | None = None
+    ) -> Self:
+        """The store at ``uri`` (a server, ``sqlite:///…``, a folder or a ``.db`` file), else where
+        ``MLFLOW_TRACKING_URI`` says, else in ``root``. ``storage`` lies beside it by default.
+        """
+        address = uri or os.environ.get("MLFLOW_TRACKING_URI") or str(root)
+        database = _database(address)
+        beside = root if database is None else database.parent
+        return cls(address, database, storage or beside.absolute().parent / ".embedsearch")
+
+    def __str__(self) -> str:
+        return str(self.database or self.uri)
+
+    @property
+    def artifacts(self) -> Path | None:
+        """The folder beside the database; None when a server has the artifacts."""
+        return self.database and self.database.parent / "artifacts"
+
+    @property
+    def exists(self) -> bool:
+        """Whether there is something to read; a server is taken to exist."""
+        return self.database is None or _is_ready(self.database)
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """One process at a time gets in, to read and write as one step; may be nested.
+
+        Raises ``UserError`` where the store can't be written.
+        """
+        with self._explained():
+            self._lock.acquire()
+            if self.database:
+                _check_writable(self.database)
+        try:
+            yield
+        finally:
+            self._lock.release()
+
+    @cached_property
+    def _lock(self) -> FileLock:
+        folder = self.storage if self.database is None else self.database.parent
+        folder.mkdir(parents=True, exist_ok=True)
+        return FileLock(folder / ".lock", thread_local=False)
+
+    @cached_property
+    def client(self) -> Any:
+        """An ``MlflowClient``; a store that does not exist yet is made.
+
+        Raises ``UserError`` where it can't be opened. A fresh store is made by one process at a
+        time: two first openings at once would each try to make the tables.
+        """
+        if self.database is None:
+            _check_server(self.uri)
+        elif not _is_ready(self.database):
+            with self.writing(), self._explained():
+                return _client(self.uri)
+        with self._explained():
+            return _client(self.uri)
+
+    def experiment(self, method: str) -> str:
+        """The id of the method's experiment, made when there is none; call it while ``writing``."""
+        found = self.client.get_experiment_by_name(method)
+        if found is None:
+            location = None if self.database is None else f"mlflow-artifacts:/{method}"
+            return str(self.client.create_experiment(method, artifact_location=location))
+        if found.lifecycle_stage != "active":
+            raise UserError(
+                f"the experiment '{method}' was deleted in {self}; bring it back with "
+                f"`mlflow experiments restore --experiment-id {found.experiment_id}`"
+            )
+        return str(found.experiment_id)
+
+    def log(
+        self,
+        run_id: str,
+        *,
+        metrics: Sequence[tuple[str, float, int]] = (),
+        params: Mapping[str, str] | None = None,
+        tags: Mapping[str, str] | None = None,
+    ) -> None:
+        """Add to a run, in batches: metrics as name, value and step; names as MLflow takes them."""
+        from mlflow.entities import Metric, Param, RunTag
+
+        now = int(time.time() * 1000)
+        points = [Metric(name, value, now, step) for name, value, step in metrics]
+        for start in range(0, len(points), _BATCH):
+            self.client.log_batch(run_id, metrics=points[start : start + _BATCH])
+        self.client.log_batch(
+            run_id,
+            params=[Param(*item) for item in (params or {}).items()],
+            tags=[RunTag(*item) for item in (tags or {}).items()],
+        )
+
+    def search(self, method: str | None, condition: str) -> list[Any]:
+        """The runs of a method (None: of all) that meet an MLflow search condition."""
+        if not self.exists:
+            return []
+        experiments = (
+            self.client.search_experiments()
+            if method is None
+            else [self.client.get_experiment_by_name(method)]
+        )
+        ids = [e.experiment_id for e in experiments if e and e.lifecycle_stage == "active"]
+        return list(self._pages(ids, condition)) if ids else []
+
+    def _pages(self, experiments: Iterable[str], condition: str) -> Iterator[Any]:
+        token = None
+        while True:
+            page = self.client.search_runs(
+                list(experiments), condition, max_results=_PAGE, page_token=token
+            )
+            yield from page
+            token = page.token
+            if not token:
+                return
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        """Say in one sentence why the store can't be opened."""
+        try:
+            yield
+        except UserError:
+            raise
+        except Exception as error:
+            reason = str(error).strip().splitlines()[0]
+            raise UserError(
+                f"can't open the store {self}: {reason}; name another one with --store or "
+                "MLFLOW_TRACKING_URI"
+            ) from error
+
+
+def _database(address: str) -> Path | None:
+    scheme, separator, rest = address.partition("://")
+    if not separator:
+        path = Path(address)
+    elif scheme == "file":
+        path = Path(unquote(rest))
+    elif scheme.partition("+")[0] == "sqlite":
+        return Path(unquote(rest[1:].partition("?")[0])).absolute()
+    else:
+        return None
+    return (path if path.suffix == ".db" else path / "mlflow.db").absolute()
+
+
+def _sqlite_uri(database: Path) -> str:
+    """With the driver named, as MLflow makes the parent folder of the quoted path otherwise."""
+    quoted = str(database).replace("%", "%25").replace("?", "%3F")
+    return f"sqlite+pysqlite:///{quoted}"
+
+
+def _is_ready(database: Path) -> bool:
+    """Whether MLflow has made its tables; the default experiment is what it makes last."""
+    try:
+        with closing(sqlite3.connect(f"{database.as_uri()}?mode=rw", uri=True)) as connection:
+            return connection.execute("SELECT 1 FROM experiments").fetchone() is not None
+    except sqlite3.OperationalError:
+        return False
+    except sqlite3.DatabaseError as error:
+        raise UserError(
+            f"can't open the store {database}: {error}; name another one with --store or "
+            "MLFLOW_TRACKING_URI"
+        ) from error
+
+
+def _check_writable(database: Path) -> None:
+    """Fail at once: MLflow tries for a minute and a half, and logs each try."""
+    with closing(sqlite3.connect(database, timeout=30)) as connection:
+        connection.execute("BEGIN IMMEDIATE")
+
+
+def _check_server(uri: str) -> None:
+    """Fail at once where nothing answers: MLflow's own requests try for minutes."""
+    if not uri.startswith(("http://", "https://")):
+        return
+    try:
+        with urllib.request.urlopen(f"{uri.rstrip('/')}/health", timeout=10):
+            pass
+    except urllib.error.HTTPError:
+        pass  # something answers
+    except OSError as error:
+        raise UserError(
+            f"no MLflow server answers at {uri} ({error}); start it, or unset MLFLOW_TRACKING_URI"
+        ) from error
+
+
+def _client(uri: str) -> Any:
+    """MLflow logs its first opening at length and reports its use over the network; not here."""
+    os.environ.setdefault("MLFLOW_LOGGING_LEVEL", "WARNING")
+    os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
+    from mlflow.tracking import MlflowClient
+
+    return MlflowClient(tracking_uri=uri, registry_uri=uri)

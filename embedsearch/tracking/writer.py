@@ -1,0 +1,186 @@
+"""Records a sweep as it happens: one MLflow run for the sweep, and one under it for each trial."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any, Self
+
+from embedsearch.records import Measurement, Status, Sweep, TrialResult, TrialSpec
+from embedsearch.tracking import runs
+from embedsearch.tracking.artifacts import Artifacts
+from embedsearch.tracking.liveness import Claim, is_alive
+from embedsearch.tracking.pruning import prune
+from embedsearch.tracking.ranking import Group
+from embedsearch.tracking.store import Store
+from embedsearch.tracking.trial_run import TrialRun
+
+
+class Writer:
+    """An ``Observer`` that keeps one sweep at a time in MLflow.
+
+    A sweep, and a trial, has one run, however often it is taken up again; a trial stays under the
+    sweep that first ran it. A trial that another living sweep is writing is left to that one.
+    """
+
+    def __init__(self, store: Store, *, keep: int | None = 5) -> None:
+        """``keep``: how many checkpoints of comparable trials stay in the store; None for all."""
+        self._store, self._keep = store, keep
+        self._origin = _origin()
+        self._experiment = self._run_id = ""
+        self._grid = ""
+        self._claim: Claim | None = None
+        self._trials: dict[str, TrialRun | None] = {}
+        self._new_checkpoints = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def sweep_started(self, sweep: Sweep, reused: Mapping[str, TrialResult]) -> None:
+        """Raises ``UserError`` where the store can't be written."""
+        with self._store.writing():
+            self._experiment = self._store.experiment(sweep.method)
+            _mend(self._store, sweep.method)
+            run = self._sweep_run(sweep)
+            self._run_id, self._grid = run.info.run_id, sweep.grid
+            self._claim = Claim(self._store, self._run_id)
+        members = {"specs": [spec.id for spec in sweep.specs], "reused": sorted(reused)}
+        Artifacts(self._store, run).put_json("sweep.json", {**members, "notes": dict(sweep.notes)})
+        if reused:
+            self._join_grid(sweep, reused)
+
+    def trial_started(self, spec: TrialSpec) -> None:
+        self._trials[spec.id] = self._take(spec)
+
+    def measured(self, spec: TrialSpec, measurement: Measurement) -> None:
+        trial = self._trials.get(spec.id)
+        if trial:
+            trial.measured(measurement)
+
+    def trial_ended(self, spec: TrialSpec, result: TrialResult) -> None:
+        trial = self._trials.pop(spec.id, None) or self._take(spec)
+        if trial and trial.ended(result):
+            self._new_checkpoints += 1
+            if self._keep is not None and self._new_checkpoints > 2 * self._keep:
+                self._prune(spec.point.method)
+
+    def sweep_ended(self, sweep: Sweep, results: Mapping[str, TrialResult]) -> None:
+        counts = Counter(str(result.status) for result in results.values())
+        finished = [r for r in results.values() if r.status is Status.FINISHED]
+        scores = runs.finite({r.spec_id: r.best_score for r in finished})
+        if len(results) < len(sweep.specs) or counts[Status.INTERRUPTED]:
+            status = Status.INTERRUPTED
+        else:
+            status = Status.FINISHED if scores else Status.FAILED
+        best = self._store.client.get_run(self._run_id).data.metrics.get(runs.BEST)
+        if scores and best != max(scores.values()):
+            self._store.log(self._run_id, metrics=[(runs.BEST, max(scores.values()), 0)])
+        text = ", ".join(f"{count} {name}" for name, count in counts.most_common())
+        self._prune(sweep.method)
+        self._end(status, {"embedsearch.trials": text})
+
+    def close(self) -> None:
+        """End what is still open, as interrupted; nothing after ``sweep_ended``."""
+        if self._claim:
+            self._end(Status.INTERRUPTED, {})
+
+    def _end(self, status: Status, tags: dict[str, str]) -> None:
+        for trial in self._trials.values():
+            if trial:
+                trial.interrupted()
+        self._trials.clear()
+        self._store.log(self._run_id, tags={**tags, runs.STATUS: str(status)})
+        self._store.client.set_terminated(self._run_id, runs.mlflow_status(status))
+        if self._claim:
+            self._claim.release()
+        self._claim = None
+
+    def _prune(self, method: str) -> None:
+        if self._keep is not None:
+            prune(self._store, method, self._keep)
+        self._new_checkpoints = 0
+
+    def _sweep_run(self, sweep: Sweep) -> Any:
+        """The run of this sweep, gone on with when an earlier command left it."""
+        tags = {
+            runs.STATUS: runs.RUNNING,
+            runs.PRESET: sweep.preset,
+            runs.NOTES: json.dumps(dict(sweep.notes)),
+            runs.GROUP: " ".join({Group.of(spec).key for spec in sweep.specs}),
+        }
+        same = runs.condition(kind="sweep", sweep_id=sweep.id)
+        for run in self._store.search(sweep.method, same):
+            if not is_alive(self._store, run.info.run_id):
+                self._take_over(run, tags)
+                return run
+        identity = {runs.KIND: "sweep", runs.SWEEP_ID: sweep.id, runs.GRIDS: sweep.grid}
+        run = self._store.client.create_run(
+            self._experiment,
+            run_name=f"{sweep.grid} ({sweep.preset})",
+            tags={**tags, **identity, **self._origin},
+        )
+        shown = {"grid": sweep.grid, "preset": sweep.preset, "trials": str(len(sweep.specs))}
+        self._store.log(run.info.run_id, params=shown)
+        return run
+
+    def _join_grid(self, sweep: Sweep, reused: Mapping[str, TrialResult]) -> None:
+        """A reused trial is found under this grid too."""
+        for run in self._store.search(sweep.method, runs.condition(kind="trial")):
+            grids = run.data.tags[runs.GRIDS].split()
+            if run.data.tags[runs.SPEC_ID] in reused and sweep.grid not in grids:
+                self._store.log(run.info.run_id, tags={runs.GRIDS: " ".join([*grids, sweep.grid])})
+
+    def _take(self, spec: TrialSpec) -> TrialRun | None:
+        """The run to write a trial to; None when it is final, or another living sweep's."""
+        holding = {runs.HOLDER: self._run_id, runs.STATUS: runs.RUNNING}
+        same = runs.condition(kind="trial", spec_id=spec.id)
+        with self._store.writing():
+            run = next(iter(self._store.search(spec.point.method, same)), None)
+            if run is None:
+                first = {runs.GRIDS: self._grid, runs.PARENT: self._run_id, **self._origin}
+                run = self._store.client.create_run(
+                    self._experiment,
+                    run_name=spec.id[:8],
+                    tags={**runs.trial_tags(spec), **first, **holding},
+                )
+            elif self._is_taken(run.data.tags):
+                return None
+            else:
+                self._take_over(run, holding)
+        return TrialRun(self._store, run, spec)
+
+    def _is_taken(self, tags: Mapping[str, str]) -> bool:
+        if tags[runs.STATUS] != runs.RUNNING:
+            return Status(tags[runs.STATUS]).is_final
+        return tags[runs.HOLDER] != self._run_id and is_alive(self._store, tags[runs.HOLDER])
+
+    def _take_over(self, run: Any, tags: Mapping[str, str]) -> None:
+        self._store.client.update_run(run.info.run_id, status="RUNNING")
+        self._store.log(run.info.run_id, tags=tags)
+
+
+def _mend(store: Store, method: str) -> None:
+    """Close the runs that say they are running though the process that wrote them is gone."""
+    for run in store.search(method, "attributes.status = 'RUNNING'"):
+        run_id, tags = run.info.run_id, run.data.tags
+        if runs.KIND not in tags or is_alive(store, tags.get(runs.HOLDER, run_id)):
+            continue
+        if tags[runs.STATUS] == runs.RUNNING:
+            closed = {runs.STATUS: str(Status.INTERRUPTED), runs.REASON: "its process was killed"}
+            store.log(run_id, tags=closed)
+            tags = closed
+        store.client.set_terminated(run_id, runs.mlflow_status(Status(tags[runs.STATUS])))
+
+
+def _origin() -> dict[str, str]:
+    """The commit of the working folder, under the tag that MLflow shows; empty outside a repo."""
+    try:
+        git = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True)
+    except OSError:
+        return {}
+    return {"mlflow.source.git.commit": git.stdout.strip()} if git.returncode == 0 else {}
