@@ -64,3 +64,70 @@ def make_backbone(tmp_path: Path) -> Callable[..., Path]:
         return folder
 
     return make
+
+
+@pytest.fixture
+def make_setting(make_backbone: Callable[..., Path], tmp_path: Path) -> Callable[..., Any]:
+    """A setting of seconds: a tiny backbone, 40 sentences, 12 scored pairs, 4 steps."""
+    from embedsearch.data.corpus import open_corpus
+    from embedsearch.data.pairs import read_dev_pairs
+    from embedsearch.encoder.backbone import describe, fingerprint
+    from embedsearch.records import Source
+    from embedsearch.trial import Setting
+
+    words = [
+        "river",
+        "stone",
+        "bird",
+        "music",
+        "market",
+        "winter",
+        "teacher",
+        "garden",
+        "engine",
+        "paper",
+    ]
+    lines = [f"The {a} near the {b} is quiet." for a in words[:8] for b in words[5:]]
+    (tmp_path / "corpus.txt").write_text("\n".join(lines), encoding="utf-8")
+    pairs = [
+        f"{i % 6}\tA {words[i % 10]} is here.\tThe {words[i * 3 % 10]} was there."
+        for i in range(12)
+    ]
+    (tmp_path / "dev.tsv").write_text("\n".join(pairs), encoding="utf-8")
+
+    def make(backbone: Path | None = None, **changes: Any) -> Setting:
+        facts = describe(str(backbone or make_backbone("bert")))
+        corpus = open_corpus(tmp_path / "corpus.txt", cache=tmp_path / "storage" / "cache")
+        dev = read_dev_pairs(tmp_path / "dev.tsv")
+        values: dict[str, Any] = {
+            "preset": "test",
+            "backbone": Source(facts.location, fingerprint(Path(facts.location)), "tiny"),
+            "facts": facts,
+            "corpus": Source(str(corpus.folder), corpus.fingerprint, corpus.name),
+            "sentences": len(corpus),
+            "dev": Source(str(tmp_path / "dev.tsv"), dev.fingerprint, dev.name),
+            "steps": 4,
+            "epochs": None,
+            "eval_steps": 2,
+            "seed": 0,
+            "device": "cpu",
+            "precision": "fp32",
+            "threads": 1,
+        }
+        return Setting(**{**values, **changes})
+
+    return make
+
+
+def make_point(method: str = "scd", **values: Any) -> Any:
+    """A point of a method, at its defaults but for what makes it small and what is given."""
+    from embedsearch.methods.base import resolve
+    from embedsearch.records import Point
+
+    names = {"scd": "SCD", "simcse": "SimCSE", "frozen": "Frozen"}
+    target = f"embedsearch.methods.{method}:{names[method]}"
+    small: dict[str, Any] = {"batch_size": 4, "pooling": "mean", "learning_rate": 1e-3}
+    if method == "scd":
+        small["projector_dim"] = 8
+    config = resolve(target).Config(**{**small, **values})
+    return Point(method, target, config.model_dump(mode="json", by_alias=True))
