@@ -66,11 +66,10 @@ class StoreLedger:
         grid: str | None = None,
         preset: str | None = None,
         backbone: str | None = None,
-        like: TrialSpec | None = None,
         top: int = 1,
     ) -> Ranking:
-        """The ``top`` points among those comparable with ``like``, by default with the most recent
-        trial that meets the filters. Without any such trial the ranking has no entries.
+        """The ``top`` points among those comparable with the most recent trial that meets the
+        filters. Without any such trial the ranking has no entries.
         """
         trials = [
             trial
@@ -80,7 +79,7 @@ class StoreLedger:
             and (preset is None or preset == trial.preset)
             and (backbone is None or trial.group.backbone in (backbone, Path(backbone).name))
         ]
-        return rank(trials, Group.of(like).key if like else None).top(top)
+        return rank(trials).top(top)
 
     def point(self, run_id: str) -> Point:
         """The point of a trial's run, by its id or the first six or more digits of it.
@@ -89,17 +88,13 @@ class StoreLedger:
         """
         return self._spec(self._trial(run_id)).point
 
-    def unfinished(
-        self, method: str, grid: str, *, like: TrialSpec | None = None
-    ) -> list[Mapping[str, Scalar]]:
-        """The notes of the sweeps of a grid that did not reach their end, the latest first;
-        with ``like`` only those comparable with it."""
+    def unfinished(self, method: str, grid: str) -> list[Mapping[str, Scalar]]:
+        """The notes of the sweeps of a grid that did not reach their end, the latest first."""
         found = self._store.search(method, runs.condition(kind="sweep", grid=grid))
-        key = Group.of(like).key if like else ""
         return [
             json.loads(run.data.tags[runs.NOTES])
             for run in sorted(found, key=lambda run: -run.info.start_time)
-            if run.info.status != "FINISHED" and key in run.data.tags[runs.GROUP]
+            if run.info.status != "FINISHED"
         ]
 
     def export(self, run_id: str, target: Path) -> None:

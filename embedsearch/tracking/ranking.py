@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from itertools import groupby
 from statistics import fmean, stdev
@@ -87,19 +87,24 @@ class Entry:
         return stdev(self.scores) if len(self.scores) > 1 else None
 
     def to_json(self) -> dict[str, Any]:
-        leader = self.leader
+        """All numbers; ``why`` has the reason of each that is null."""
+        leader, sd = self.leader, self.sd
         starts = [t.start_score for t in self.trials if t.start_score is not None]
+        numbers = {
+            "sd": (sd, "one seed"),
+            "start_score": (fmean(starts) if starts else None, "no score before the first step"),
+            "checkpoint": (leader.checkpoint, "not among the best that the store keeps"),
+        }
         return {
             "score": self.mean,
-            "sd": self.sd,
-            "start_score": fmean(starts) if starts else None,
+            **{name: value for name, (value, _) in numbers.items()},
             "values": dict(leader.values),
-            "point_id": leader.point_id,
             "seeds": [trial.seed for trial in self.trials],
             "scores": list(self.scores),
             "run_id": leader.run_id,
+            "point_id": leader.point_id,
             "step": leader.step,
-            "checkpoint": leader.checkpoint,
+            "why": {name: reason for name, (value, reason) in numbers.items() if value is None},
         }
 
 
@@ -117,15 +122,23 @@ class Ranking:
     """The other groups, with their numbers of points, largest first."""
     unscored: int = 0
     """Trials that ended, or run, without a score."""
-
-    @property
-    def tied(self) -> int:
-        """How many leaders lie within the seeds' spread of the first; 1 when it stands alone."""
-        return 1 + sum(_is_tie(self.entries[0], entry) for entry in self.entries[1:])
+    tied: int = 0
+    """How many of the points lie within the seeds' spread of the first, itself included."""
 
     def top(self, count: int) -> Ranking:
         """The same ranking with its first ``count`` entries only."""
-        return Ranking(**{**vars(self), "entries": self.entries[:count]})
+        return replace(self, entries=self.entries[:count])
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "group": self.group and _as_json(self.group),
+            "points": self.points,
+            "unscored": self.unscored,
+            "tied": self.tied,
+            "varying": sorted(self.varying),
+            "best": [entry.to_json() for entry in self.entries],
+            "others": [{**_as_json(group), "points": count} for group, count in self.others],
+        }
 
 
 def rank(trials: Iterable[Trial], group_key: str | None = None) -> Ranking:
@@ -147,7 +160,12 @@ def rank(trials: Iterable[Trial], group_key: str | None = None) -> Ranking:
         varying=_varying([entry.leader.values for entry in chosen]),
         others=tuple(sorted(others, key=lambda pair: -pair[1])),
         unscored=len(found) - len(scored),
+        tied=sum(_is_tie(chosen[0], entry) for entry in chosen),
     )
+
+
+def _as_json(group: Group) -> dict[str, Any]:
+    return {"name": str(group), **asdict(group)}
 
 
 def _group_key(trial: Trial) -> str:

@@ -13,7 +13,6 @@ from embedsearch.tracking import runs
 from embedsearch.tracking.artifacts import Artifacts
 from embedsearch.tracking.liveness import Claim, is_alive
 from embedsearch.tracking.pruning import prune
-from embedsearch.tracking.ranking import Group
 from embedsearch.tracking.store import Store
 from embedsearch.tracking.trial_run import TrialRun
 
@@ -111,7 +110,6 @@ class Writer:
             runs.STATUS: runs.RUNNING,
             runs.PRESET: sweep.preset,
             runs.NOTES: json.dumps(dict(sweep.notes)),
-            runs.GROUP: " ".join({Group.of(spec).key for spec in sweep.specs}),
         }
         same = runs.condition(kind="sweep", sweep_id=sweep.id)
         for run in self._store.search(sweep.method, same):

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -80,13 +83,29 @@ def record_scores(store: Store, *scores: tuple[TrialSpec, float], grid: str = "c
     record(Writer(store), sweep, {spec.id: make_result(spec, score) for spec, score in scores})
 
 
-@pytest.fixture(scope="session")
-def fresh_database(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Made once, as MLflow takes seconds to make its tables."""
-    store = Store.open(root=tmp_path_factory.mktemp("fresh") / "mlruns")
+def python(code: str) -> subprocess.Popen[str]:
+    """Another process of this checkout; both its outputs are its ``stdout``."""
+    return subprocess.Popen(
+        [sys.executable, "-c", code],
+        cwd=Path(__file__).parents[2],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+
+
+@cache
+def _fresh_database(base: Path) -> Path:
+    store = Store.open(root=base / "fresh" / "mlruns")
     assert store.client
     assert store.database
     return store.database
+
+
+@pytest.fixture(scope="session")
+def fresh_database(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Made once, as MLflow takes seconds to make its tables."""
+    return _fresh_database(tmp_path_factory.getbasetemp())
 
 
 @pytest.fixture(autouse=True)

@@ -1,6 +1,4 @@
 import os
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,7 +9,7 @@ from embedsearch.tracking.ledger import StoreLedger
 from embedsearch.tracking.store import Store
 from embedsearch.tracking.writer import Writer
 
-from .conftest import make_result, make_spec, make_sweep, record, record_scores
+from .conftest import make_result, make_spec, make_sweep, python, record, record_scores
 
 
 def test_reading_makes_nothing(tmp_path: Path) -> None:
@@ -58,15 +56,7 @@ store = Store.open(root=Path({str(tmp_path / "mlruns")!r}))
 with store.writing():
     store.experiment("scd")
 """
-    both = [
-        subprocess.Popen(
-            [sys.executable, "-c", code],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
-        for _ in range(2)
-    ]
+    both = [python(code) for _ in range(2)]
     outputs = [process.communicate()[0] for process in both]
     assert [process.returncode for process in both] == [0, 0], outputs
     assert outputs == ["", ""], "MLflow's talk about its tables"
@@ -127,4 +117,4 @@ def test_importing_the_room_does_not_import_mlflow() -> None:
     code = "import sys, embedsearch.tracking.writer, embedsearch.tracking.ledger; " + (
         "print([m for m in ('mlflow', 'torch', 'sqlalchemy') if m in sys.modules])"
     )
-    assert subprocess.check_output([sys.executable, "-c", code], text=True).strip() == "[]"
+    assert python(code).communicate()[0].strip() == "[]"

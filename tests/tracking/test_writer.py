@@ -1,6 +1,4 @@
 import json
-import subprocess
-import sys
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -14,7 +12,7 @@ from embedsearch.tracking.ledger import StoreLedger
 from embedsearch.tracking.store import Store
 from embedsearch.tracking.writer import Writer
 
-from .conftest import make_result, make_spec, make_sweep, record, record_scores
+from .conftest import make_result, make_spec, make_sweep, python, record, record_scores
 
 
 def trials(store: Store) -> list[Any]:
@@ -149,7 +147,7 @@ writer.sweep_started(make_sweep(make_spec(0.1)), {{}})
 writer.trial_started(make_spec(0.1))
 os._exit(9)
 """
-    subprocess.run([sys.executable, "-c", code], check=False, cwd=Path(__file__).parents[2])
+    assert python(code).wait() == 9
     assert [run.info.status for run in [*sweeps(store), *trials(store)]] == ["RUNNING"] * 2
     assert StoreLedger(store).running([make_spec(0.1)]) == frozenset()
     record_scores(store, (make_spec(0.2), 60.0))
