@@ -76,7 +76,7 @@ class StoreLedger:
             for run in self._store.search(method, runs.condition(kind="trial"))
             if (trial := to_trial(self._store, run))
             and (grid is None or grid in trial.grids)
-            and (preset is None or preset == trial.preset)
+            and (preset is None or trial.preset in (preset, Path(preset).stem))
             and (backbone is None or trial.group.backbone in (backbone, Path(backbone).name))
         ]
         return rank(trials).top(top)

@@ -63,9 +63,7 @@ def _called(source: Source) -> str:
 def trial_tags(spec: TrialSpec) -> dict[str, str]:
     """Identity of a trial, for searching; ``trial_params`` has its values."""
     group = Group.of(spec)
-    fingerprints = {
-        f"embedsearch.{key}_fingerprint": getattr(spec, key).fingerprint for key in _SOURCES
-    }
+    sources = {name: getattr(spec, name) for name in _SOURCES}
     return {
         KIND: "trial",
         SPEC_ID: spec.id,
@@ -75,7 +73,8 @@ def trial_tags(spec: TrialSpec) -> dict[str, str]:
         "embedsearch.protocol": group.protocol,
         PRESET: spec.preset,
         STATUS: RUNNING,
-        **fingerprints,
+        **{f"embedsearch.{name}": _called(source) for name, source in sources.items()},
+        **{f"embedsearch.{name}_fingerprint": s.fingerprint for name, s in sources.items()},
     }
 
 
@@ -126,9 +125,7 @@ def to_trial(run: Any, checkpoint: str | None) -> Trial:
         run_id=run.info.run_id,
         point_id=tags[POINT_ID],
         group=Group(
-            dev=str(around["dev"]),
-            backbone=str(around["backbone"]),
-            corpus=str(around["corpus"]),
+            **{name: tags[f"embedsearch.{name}"] for name in _SOURCES},
             total_steps=int(around["total_steps"] or 0),
             protocol=tags["embedsearch.protocol"],
             key=tags[GROUP],

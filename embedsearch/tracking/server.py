@@ -12,6 +12,7 @@ import time
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
+from ipaddress import ip_address
 from pathlib import Path
 
 from embedsearch.errors import UserError
@@ -49,12 +50,12 @@ def serving(store: Store, host: str, port: int) -> Iterator[subprocess.Popen[byt
 
 def address(host: str, port: int) -> str:
     """What to type into a browser on this machine."""
-    return f"http://{_here(host)}:{port}"
+    return f"http://{'127.0.0.1' if _is_everywhere(host) else host}:{port}"
 
 
 def _command(store: Store, host: str, port: int) -> list[str]:
     names = {"localhost", "127.0.0.1", host}
-    if host == "0.0.0.0":
+    if _is_everywhere(host):
         names |= {socket.gethostname(), socket.getfqdn()}
     hosts = ",".join(f"{name}:{port}" for name in sorted(names))
     artifacts = store.artifacts or Path("mlartifacts")
@@ -92,8 +93,12 @@ def _comes_up(process: subprocess.Popen[bytes], host: str, port: int) -> bool:
     return False
 
 
-def _here(host: str) -> str:
-    return "127.0.0.1" if host == "0.0.0.0" else host
+def _is_everywhere(host: str) -> bool:
+    """Whether it stands for every address of this machine."""
+    try:
+        return ip_address(host).is_unspecified
+    except ValueError:
+        return False
 
 
 def _stop(process: subprocess.Popen[bytes]) -> None:

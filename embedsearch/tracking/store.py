@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sqlite3
 import time
 import urllib.error
@@ -10,6 +11,7 @@ import urllib.request
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from functools import cached_property
+from http.client import HTTPException
 from pathlib import Path
 from typing import Any, Self
 from urllib.parse import unquote
@@ -18,6 +20,12 @@ from filelock import FileLock
 
 from embedsearch.errors import UserError
 
+_QUIET = {
+    "MLFLOW_LOGGING_LEVEL": "WARNING",
+    "MLFLOW_DISABLE_TELEMETRY": "true",
+    "MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT": "true",
+    "MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR": "false",
+}
 _PAGE = 5000
 _BATCH = 1000
 """Metrics MLflow takes at once."""
@@ -46,7 +54,7 @@ class Store:
         return cls(address, database, storage or beside.absolute().parent / ".embedsearch")
 
     def __str__(self) -> str:
-        return str(self.database or self.uri)
+        return str(self.database or _public(self.uri))
 
     @property
     def artifacts(self) -> Path | None:
@@ -55,8 +63,12 @@ class Store:
 
     @property
     def exists(self) -> bool:
-        """Whether there is something to read; a server is taken to exist."""
-        return self.database is None or _is_ready(self.database)
+        """Whether there is something to read; a server is taken to exist.
+
+        Raises ``UserError`` where there is a file that can't be read.
+        """
+        with self._explained():
+            return self.database is None or _is_ready(self.database)
 
     @contextmanager
     def writing(self) -> Iterator[None]:
@@ -88,7 +100,7 @@ class Store:
         """
         if self.database is None:
             _check_server(self.uri)
-        elif not _is_ready(self.database):
+        elif not self.exists:
             with self.writing(), self._explained():
                 return _client(self.uri)
         with self._explained():
@@ -187,16 +199,15 @@ def _sqlite_uri(database: Path) -> str:
 
 def _is_ready(database: Path) -> bool:
     """Whether MLflow has made its tables; the default experiment is what it makes last."""
+    if not database.is_file():
+        return False
     try:
         with closing(sqlite3.connect(f"{database.as_uri()}?mode=rw", uri=True)) as connection:
             return connection.execute("SELECT 1 FROM experiments").fetchone() is not None
-    except sqlite3.OperationalError:
-        return False
-    except sqlite3.DatabaseError as error:
-        raise UserError(
-            f"can't open the store {database}: {error}; name another one with --store or "
-            "MLFLOW_TRACKING_URI"
-        ) from error
+    except sqlite3.OperationalError as error:
+        if "no such table" in str(error):
+            return False
+        raise
 
 
 def _check_writable(database: Path) -> None:
@@ -209,21 +220,28 @@ def _check_server(uri: str) -> None:
     """Fail at once where nothing answers: MLflow's own requests try for minutes."""
     if not uri.startswith(("http://", "https://")):
         return
+    address = _public(uri)
     try:
-        with urllib.request.urlopen(f"{uri.rstrip('/')}/health", timeout=10):
+        with urllib.request.urlopen(f"{address.rstrip('/')}/health", timeout=10):
             pass
     except urllib.error.HTTPError:
         pass  # something answers
-    except OSError as error:
+    except (OSError, HTTPException, ValueError) as error:
         raise UserError(
-            f"no MLflow server answers at {uri} ({error}); start it, or unset MLFLOW_TRACKING_URI"
+            f"no MLflow server answers at {address} ({error}); start it, or name another store "
+            "with --store or MLFLOW_TRACKING_URI"
         ) from error
 
 
+def _public(uri: str) -> str:
+    """Without a user's name and password."""
+    return re.sub(r"//[^/@]*@", "//", uri)
+
+
 def _client(uri: str) -> Any:
-    """MLflow logs its first opening at length and reports its use over the network; not here."""
-    os.environ.setdefault("MLFLOW_LOGGING_LEVEL", "WARNING")
-    os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
+    """MLflow talks on the terminal and reports its use over the network; not here."""
+    for name, value in _QUIET.items():
+        os.environ.setdefault(name, value)
     from mlflow.tracking import MlflowClient
 
     return MlflowClient(tracking_uri=uri, registry_uri=uri)

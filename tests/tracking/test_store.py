@@ -104,6 +104,13 @@ def test_a_server_that_does_not_answer() -> None:
         StoreLedger(Store.open("http://127.0.0.1:9")).best("scd")
 
 
+def test_a_password_is_not_printed() -> None:
+    store = Store.open("http://me:secret@127.0.0.1:9")
+    assert str(store) == "http://127.0.0.1:9"
+    with pytest.raises(UserError, match=r"answers at http://127.0.0.1:9 "):
+        assert store.client
+
+
 def test_a_deleted_experiment_is_named(store: Store) -> None:
     with store.writing():
         experiment = store.experiment("scd")
