@@ -173,8 +173,10 @@ def _group_key(trial: Trial) -> str:
 
 
 def _entries(trials: Sequence[Trial]) -> tuple[Entry, ...]:
+    """Points, best first; of a seed that ran twice (on other threads, say) the latest counts."""
+    latest = {(t.point_id, t.seed): t for t in sorted(trials, key=lambda t: t.ended)}
     by_point: dict[str, list[Trial]] = {}
-    for trial in sorted(trials, key=lambda t: (-(t.score or 0), t.seed)):
+    for trial in sorted(latest.values(), key=lambda t: (-(t.score or 0), t.seed)):
         by_point.setdefault(trial.point_id, []).append(trial)
     entries = [Entry(tuple(group)) for group in by_point.values()]
     return tuple(sorted(entries, key=lambda entry: -entry.mean))

@@ -46,6 +46,12 @@ def test_seeds_count_with_their_mean() -> None:
     assert second.scores == (64.0, 58.0)
 
 
+def test_a_seed_counts_once() -> None:
+    again = [trial(0.1, 62.0, ended=1, run_id="first"), trial(0.1, 61.0, ended=2, run_id="then")]
+    (entry,) = rank(again).entries
+    assert (entry.leader.run_id, entry.scores, entry.sd) == ("then", (61.0,), None)
+
+
 def test_a_gap_within_the_seeds_spread_is_a_tie() -> None:
     wide = [trial(0.1, 62.0, seed=0), trial(0.1, 60.0, seed=1)]
     assert rank([*wide, trial(0.2, 60.5), trial(0.3, 50.0)]).tied == 2
