@@ -110,7 +110,6 @@ def run(spec: TrialSpec, place: Place, report: Report) -> TrialResult:
             for measurement in known.history:
                 report(measurement)
             return known
-        write_json(work / "spec.json", spec.to_json())
         result = _attempt(spec, place, report)
         if result.status.is_final:
             write_json(work / "result.json", result.to_json())
@@ -172,6 +171,7 @@ def _attempt(spec: TrialSpec, place: Place, report: Report) -> TrialResult:
 
 def _train(spec: TrialSpec, place: Place, report: Report) -> TrialResult:
     work = place.work(spec.id)
+    write_json(work / "spec.json", spec.to_json())
     _prepare(spec)
     method_class = resolve(spec.point.target)
     config = method_class.Config(**spec.point.values)

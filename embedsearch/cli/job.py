@@ -69,7 +69,7 @@ def make_job(choices: Choices, ledger: StoreLedger, gpus: float, address: str | 
             trial.forget(layout.around.place, spec_id)
     sweep = Sweep(
         method=space.name,
-        grid=choices.grid or "single",
+        grid=layout.grid or "single",
         preset=layout.around.preset.name,
         specs=specs,
         notes=notes,
@@ -84,9 +84,16 @@ class _Layout:
     around: Surroundings
     ledger: StoreLedger
 
+    @property
+    def grid(self) -> str | None:
+        """The grid that was asked for, else the space's first; None for a single trial."""
+        if self.choices.single:
+            return None
+        return self.choices.grid or next(iter(self.space.grids))
+
     def points(self) -> tuple[GridPoints, dict[str, Scalar]]:
         """The points to run, and what a reader of the sweep should know of them."""
-        grid = self.choices.grid
+        grid = self.grid
         centre, where = self._centre() if grid and self.space.grid(grid).around else (None, "")
         points = self._points(grid, centre, self.choices.max_trials)
         notes = {
@@ -123,10 +130,10 @@ class _Layout:
         """The point a fine grid lies around, and what to say of it."""
         if self.choices.around is not None:
             return self.ledger.point(self.choices.around).values, f"run {self.choices.around}"
-        for notes in self.ledger.unfinished(self.space.name, str(self.choices.grid)):
+        for notes in self.ledger.unfinished(self.space.name, str(self.grid)):
             if notes.get("setting") == self._setting_id():
                 return json.loads(str(notes["centre"])), str(notes["around"])
-        return self._best_of(self.space.grid(str(self.choices.grid)).around)
+        return self._best_of(self.space.grid(str(self.grid)).around)
 
     def _best_of(self, grid: str) -> tuple[Mapping[str, Scalar] | None, str]:
         specs = self.specs(self._points(grid, None, EVERY_POINT))

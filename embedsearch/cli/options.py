@@ -10,9 +10,11 @@ from typer import Argument, Option
 
 Method = Annotated[str, Argument(help="scd, simcse, frozen, or a space of your own.")]
 Overrides = Annotated[
-    list[str] | None, Argument(metavar="[KEY=VALUE]...", help="Hyperparameters, over all else.")
+    list[str] | None, Argument(metavar="KEY=VALUE", help="Hyperparameters, over all else.")
 ]
-Grid = Annotated[str, Option(help="A named part of the method's search space.")]
+Grid = Annotated[
+    str | None, Option(help="A named part of the method's search space; its first if none.")
+]
 MaxTrials = Annotated[int | None, Option(min=1, help="At most so many points of the grid.")]
 Around = Annotated[str | None, Option(metavar="RUN_ID", help="Centre of a fine grid.")]
 Preset = Annotated[str | None, Option(help="demo, paper, or a YAML file of your own.")]
@@ -48,6 +50,8 @@ class Choices:
     method: str
     overrides: list[str] = field(default_factory=list)
     grid: str | None = None
+    single: bool = False
+    """One trial at the method's defaults, no grid."""
     max_trials: int | None = None
     around: str | None = None
     preset: str | None = None

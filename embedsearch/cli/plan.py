@@ -10,7 +10,7 @@ from embedsearch.cli import options
 def plan(
     method: options.Method,
     overrides: options.Overrides = None,
-    grid: options.Grid = "coarse",
+    grid: options.Grid = None,
     max_trials: options.MaxTrials = None,
     around: options.Around = None,
     preset: options.Preset = None,

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def sweep(
     method: options.Method,
     overrides: options.Overrides = None,
-    grid: options.Grid = "coarse",
+    grid: options.Grid = None,
     max_trials: options.MaxTrials = None,
     around: options.Around = None,
     preset: options.Preset = None,

@@ -33,7 +33,7 @@ def train(
     from embedsearch.cli.run import run_one
 
     choices = Choices(
-        method=method, overrides=overrides or [], preset=preset, backbone=backbone, corpus=corpus,
+        method=method, single=True, overrides=overrides or [], preset=preset, backbone=backbone, corpus=corpus,
         dev=dev, steps=steps, eval_steps=eval_steps, pooling=pooling, seed=seed, device=device,
         precision=precision, cpus_per_trial=cpus_per_trial, encoding=encoding, column=column,
         format=format, storage=storage,

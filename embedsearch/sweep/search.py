@@ -45,11 +45,11 @@ def connected(cluster: Cluster) -> Iterator[Mapping[str, float]]:
     SIGTERM is then as good as Ctrl-C: Ray writes down nothing we need, and the trials go on from
     their own checkpoints.
     """
-    import ray
-
     os.environ.update(_ENVIRONMENT)
     if cluster.address is None:
         os.environ.update(_LOOPBACK)
+    import ray  # reads its environment when imported
+
     try:
         ray.init(address=cluster.address or "local", **_quiet(cluster))
     except (ConnectionError, ValueError, RuntimeError) as error:

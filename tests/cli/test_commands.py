@@ -1,0 +1,155 @@
+"""The commands as a user gives them, on a preset of seconds."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from embedsearch.cli import main
+
+Make = Callable[..., Any]
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def run(make_setting: Make, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Run:
+    """Runs a command line in an empty folder beside a tiny preset: exit code, output, errors."""
+    setting = make_setting()
+    preset = {
+        "backbone": setting.backbone.location,
+        "corpus": "corpus.txt",
+        "dev": "dev.tsv",
+        "steps": 4,
+        "eval_steps": 2,
+        "values": {"batch_size": 4, "pooling": "mean"},
+        "methods": {"scd": {"values": {"projector_dim": 8}, "learning_rate_factor": 10}},
+    }
+    (tmp_path / "tiny.yaml").write_text(json.dumps(preset))
+
+    def run(*words: str) -> tuple[int, str, str]:
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as end:
+            main(list(words))
+        said = capsys.readouterr()
+        return int(end.value.code or 0), said.out, said.err
+
+    return run
+
+
+def test_train_then_best(run: Run, tmp_path: Path) -> None:
+    code, out, err = run("train", "scd", "alpha=0.2", "--preset", "tiny.yaml")
+    assert code == 0, err
+    assert "preset tiny · backbone bert-" in out and "corpus corpus.txt (40 sentences)" in out
+    assert "learning rate times 10 (preset tiny)" in out
+    assert "Best of 1:" in out and "Untrained:" in out
+    code, out, err = run("best", "--method", "scd", "--json")
+    assert code == 0, err
+    [best] = json.loads(out)["best"]
+    assert best["values"]["alpha"] == 0.2
+    assert best["values"]["learning_rate"] == pytest.approx(3e-4)
+    assert Path(best["checkpoint"], "modules.json").is_file()
+    assert run("best", "--method", "scd", "--export", "out")[0] == 0
+    assert (tmp_path / "out" / "model.safetensors").is_file()
+
+
+def test_given_again_it_runs_nothing(run: Run) -> None:
+    command = ("train", "simcse", "--preset", "tiny.yaml", "--json")
+    first = json.loads(run(*command)[1])
+    code, out, err = run(*command)
+    assert code == 0 and "1 known, 0 to run" in err
+    second = json.loads(out)
+    assert (second["best"]["score"], second["best"]["spec_id"]) == (
+        first["best"]["score"],
+        first["best"]["spec_id"],
+    )
+
+
+def test_command_line_rate_is_not_scaled(run: Run) -> None:
+    out = json.loads(
+        run("train", "scd", "learning_rate=3e-5", "--preset", "tiny.yaml", "--json")[1]
+    )
+    assert out["best"]["values"]["learning_rate"] == 3e-5
+
+
+def test_frozen_is_the_floor(run: Run) -> None:
+    code, out, _ = run("train", "frozen", "--pooling", "cls", "--preset", "tiny.yaml", "--json")
+    best = json.loads(out)["best"]
+    assert code == 0
+    assert best["score"] == best["untrained"] and best["values"]["pooling"] == "cls"
+
+
+def test_a_lost_store_is_filled_again(run: Run, tmp_path: Path) -> None:
+    command = ("train", "scd", "--preset", "tiny.yaml", "--json")
+    first = json.loads(run(*command)[1])
+    second = json.loads(run(*command, "--store", str(tmp_path / "fresh"))[1])
+    assert second["best"]["score"] == first["best"]["score"]
+    assert Path(second["best"]["checkpoint"]).is_dir()
+
+
+def test_all_failed_is_no_best(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    from embedsearch.methods.scd import SCD
+
+    monkeypatch.setattr(SCD, "terms", lambda self, v, b: {"x": v[0].sum() * float("nan")})
+    code, out, _ = run("train", "scd", "--preset", "tiny.yaml")
+    assert code == 1
+    assert "1 failed: diverged: loss/x is not finite at step 2" in out
+    assert "no best" in out
+    code, _, err = run("best", "--method", "scd")
+    assert code == 1 and "has a score" in err
+
+
+def test_plan_runs_nothing(run: Run, tmp_path: Path) -> None:
+    code, out, _ = run("plan", "scd", "--max-trials", "3", "--preset", "tiny.yaml")
+    assert code == 0
+    assert "scd coarse: 3 trials of 150 (147 left out by the cap)" in out
+    assert out.count("to run: 4 steps") == 3
+    assert "12 steps in 3 trials" in out
+    assert not (tmp_path / "mlruns").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("train", "scd", "alhpa=1"), "no hyperparameter 'alhpa', perhaps 'alpha'"),
+        (("train", "scd", "alpha=x"), "alpha"),
+        (("train", "scdd"), "no method 'scdd', perhaps 'scd'"),
+        (("train", "scd", "pooling=pooler"), "pooling"),
+        (("train", "scd", "max_length=65"), "max_length 65 is more than the 64 tokens"),
+        (("train", "scd", "--corpus", "none.txt"), "none.txt"),
+        (("train", "scd", "--dev", "none.tsv"), "none.tsv"),
+        (("train", "scd", "--backbone", "./none"), "there is no such folder"),
+        (("train", "scd", "--precision", "fp8"), "precision"),
+        (("train", "scd", "--corpus", "latin.txt"), "--encoding"),
+        (("plan", "scd", "--grid", "corase"), "no grid 'corase', perhaps 'coarse'"),
+        (("plan", "scd", "--grid", "fine"), "python -m embedsearch.sweep scd --grid coarse"),
+        (("plan", "scd", "--grid", "range"), "--max-trials N"),
+        (("plan", "scd", "--grid", "fine", "--around", "abc"), "'abc' is no run id"),
+        (("sweep", "scd", "--keep", "none"), "--keep none"),
+        (("sweep", "scd", "--cpus-per-trial", "900"), "lower --cpus-per-trial"),
+    ],
+)
+def test_mistakes_are_one_sentence(
+    words: tuple[str, ...], sentence: str, run: Run, tmp_path: Path
+) -> None:
+    (tmp_path / "latin.txt").write_bytes("a caf\xe9\n".encode("latin-1"))
+    code, out, err = run(*words, "--preset", "tiny.yaml")
+    assert code == 2
+    assert sentence in err
+    assert "Traceback" not in err and err.count("\n") == 1
+    assert not (tmp_path / "mlruns").exists()
+
+
+def test_without_dropout_simcse_is_refused(run: Run, make_backbone: Make) -> None:
+    still = make_backbone("bert", hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0)
+    code, _, err = run("train", "simcse", "--preset", "tiny.yaml", "--backbone", str(still))
+    assert code == 2 and "dropout=0.1" in err
+
+
+def test_an_unknown_architecture_is_refused(run: Run, tmp_path: Path) -> None:
+    from transformers import GPT2Config
+
+    GPT2Config().save_pretrained(tmp_path / "gpt")
+    code, _, err = run("train", "scd", "--preset", "tiny.yaml", "--backbone", "gpt")
+    assert code == 2 and "type 'gpt2'; supported are" in err
