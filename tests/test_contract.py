@@ -59,10 +59,7 @@ def batch(rows: int = 6) -> dict[str, torch.Tensor]:
 @pytest.mark.parametrize("name", NAMES)
 def test_space_names_its_class(name: str) -> None:
     text = (SPACES / f"{name}.yaml").read_text(encoding="utf-8")
-    target = next(
-        line.split(": ", 1)[1] for line in text.splitlines() if line.startswith("method:")
-    )
-    assert resolve(target.strip()) is method_class(name)
+    assert resolve(yaml.safe_load(text)["method"]) is method_class(name)
 
 
 def test_every_public_name_is_explained(found: type[Method]) -> None:

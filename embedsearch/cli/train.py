@@ -33,8 +33,8 @@ def train(
     from embedsearch.cli.run import run_one
 
     choices = Choices(
-        method=method, single=True, overrides=overrides or [], preset=preset, backbone=backbone, corpus=corpus,
-        dev=dev, steps=steps, eval_steps=eval_steps, pooling=pooling, seed=seed, device=device,
+        method=method, single=True, overrides=overrides or [], preset=preset, backbone=backbone,
+        corpus=corpus, dev=dev, steps=steps, eval_steps=eval_steps, pooling=pooling, seed=seed, device=device,
         precision=precision, cpus_per_trial=cpus_per_trial, encoding=encoding, column=column,
         format=format, storage=storage,
     )  # fmt: skip

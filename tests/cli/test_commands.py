@@ -134,7 +134,7 @@ def test_mistakes_are_one_sentence(
     words: tuple[str, ...], sentence: str, run: Run, tmp_path: Path
 ) -> None:
     (tmp_path / "latin.txt").write_bytes("a caf\xe9\n".encode("latin-1"))
-    code, out, err = run(*words, "--preset", "tiny.yaml")
+    code, _, err = run(*words, "--preset", "tiny.yaml")
     assert code == 2
     assert sentence in err
     assert "Traceback" not in err and err.count("\n") == 1
