@@ -34,8 +34,8 @@ def train(
 
     choices = Choices(
         method=method, single=True, overrides=overrides or [], preset=preset, backbone=backbone,
-        corpus=corpus, dev=dev, steps=steps, eval_steps=eval_steps, pooling=pooling, seed=seed, device=device,
-        precision=precision, cpus_per_trial=cpus_per_trial, encoding=encoding, column=column,
-        format=format, storage=storage,
+        corpus=corpus, dev=dev, steps=steps, eval_steps=eval_steps, pooling=pooling, seed=seed,
+        device=device, precision=precision, cpus_per_trial=cpus_per_trial, encoding=encoding,
+        column=column, format=format, storage=storage,
     )  # fmt: skip
     raise Exit(run_one(choices, store=store, as_json=json))
