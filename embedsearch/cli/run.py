@@ -14,7 +14,7 @@ from embedsearch import trial
 from embedsearch.cli.job import Job, make_job
 from embedsearch.cli.options import Choices
 from embedsearch.errors import UserError
-from embedsearch.records import Measurement, Observer, Status, Sweep, TrialResult, TrialSpec
+from embedsearch.records import Measurement, Observer, Sweep, TrialResult, TrialSpec
 from embedsearch.report.live import LiveView, PlainView
 from embedsearch.report.summary import Summary
 from embedsearch.sweep import search
@@ -84,7 +84,9 @@ class Output:
         view = (LiveView if console.is_terminal else PlainView)(
             console, at_once, _seconds_a_trial(job, self.ledger)
         )
-        observer = _Fanout([Writer(self.store, keep=self.keep), view], job.around.place)
+        place = job.around.place
+        writer = Writer(self.store, keep=self.keep, stored=lambda spec: trial.tidy(place, spec.id))
+        observer = _Everyone(writer, view)
         observer.sweep_started(job.sweep, job.reused)
         try:
             if job.missing:
@@ -105,11 +107,11 @@ class Output:
         return summary.exit_code()
 
 
-class _Fanout:
-    """Tells several observers, in their order; then drops from work what the store now has."""
+class _Everyone:
+    """Tells several observers, in their order."""
 
-    def __init__(self, observers: Sequence[Observer], place: trial.Place) -> None:
-        self.observers, self.place = observers, place
+    def __init__(self, *observers: Observer) -> None:
+        self.observers = observers
 
     def sweep_started(self, sweep: Sweep, reused: Results) -> None:
         for observer in self.observers:
@@ -126,8 +128,6 @@ class _Fanout:
     def trial_ended(self, spec: TrialSpec, result: TrialResult) -> None:
         for observer in self.observers:
             observer.trial_ended(spec, result)
-        if result.status is Status.FINISHED:
-            trial.tidy(self.place, spec.id)
 
     def sweep_ended(self, sweep: Sweep, results: Results) -> None:
         for observer in self.observers:

@@ -11,6 +11,9 @@ from typing import Any
 
 from embedsearch.records import Scalar, TrialSpec, content_id
 
+PRINTED_THE_SAME = 0.005
+"""Scores are printed to two decimals; closer ones are a tie whatever the seeds say."""
+
 DEV_PROTOCOL = "spearman of cosine, x100"
 """What a dev score is."""
 
@@ -188,5 +191,4 @@ def _varying(values: Sequence[Mapping[str, Scalar]]) -> frozenset[str]:
 
 
 def _is_tie(first: Entry, other: Entry) -> bool:
-    gap = first.mean - other.mean
-    return gap == 0 or gap < max(first.sd or 0.0, other.sd or 0.0)
+    return first.mean - other.mean < max(first.sd or 0.0, other.sd or 0.0, PRINTED_THE_SAME)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Self
 
 from embedsearch.records import Measurement, Status, Sweep, TrialResult, TrialSpec
@@ -24,9 +24,18 @@ class Writer:
     sweep that first ran it. A trial that another living sweep is writing is left to that one.
     """
 
-    def __init__(self, store: Store, *, keep: int | None = 5) -> None:
-        """``keep``: how many checkpoints of comparable trials stay in the store; None for all."""
-        self._store, self._keep = store, keep
+    def __init__(
+        self,
+        store: Store,
+        *,
+        keep: int | None = 5,
+        stored: Callable[[TrialSpec], None] = lambda _: None,
+    ) -> None:
+        """``keep``: how many checkpoints of comparable trials stay in the store; None for all.
+
+        ``stored`` is told of each trial whose checkpoint this writer has put into the store.
+        """
+        self._store, self._keep, self._stored = store, keep, stored
         self._origin = _origin()
         self._experiment = self._run_id = ""
         self._grid = ""
@@ -64,6 +73,7 @@ class Writer:
     def trial_ended(self, spec: TrialSpec, result: TrialResult) -> None:
         trial = self._trials.pop(spec.id, None) or self._take(spec)
         if trial and trial.ended(result):
+            self._stored(spec)
             self._new_checkpoints += 1
             if self._keep is not None and self._new_checkpoints > 2 * self._keep:
                 self._prune(spec.point.method)
