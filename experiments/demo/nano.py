@@ -1,8 +1,10 @@
 """Makes `nano/`: a BERT of 2 layers, 128 wide, with a WordPiece vocabulary of its own.
 
 The vocabulary (8,000 pieces, lower case) is learnt from WordNet's glosses and examples. The weights
-are BERT's random initialisation for a seed, in half precision. Loads with `AutoModel` and
-`AutoTokenizer` from the folder, with no network.
+are random: BERT's initialisation, but the words' embeddings have a standard deviation of 1 and not
+0.02. With 0.02 the positions weigh as much as the words, a mean over tokens says first of all how
+long the sentence is, and contrastive training seizes on that. In half precision; loads with
+`AutoModel` and `AutoTokenizer` from the folder, with no network.
 
     python -m experiments.demo.nano --wordnet /usr/share/wordnet --out embedsearch/data/demo/nano
 """
@@ -50,7 +52,10 @@ def random_model(vocabulary: int, seed: int) -> BertModel:
         pad_token_id=0,
     )
     torch.manual_seed(seed)
-    return BertModel(config)
+    model = BertModel(config)
+    with torch.no_grad():
+        model.get_input_embeddings().weight.div_(config.initializer_range)
+    return model
 
 
 def main() -> None:
