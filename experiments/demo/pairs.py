@@ -14,8 +14,7 @@ or one telling each of two scenes. The score says how much they mean the same:
 
 Three in ten sentences are told in a manner that adds no fact ("The local paper writes: ..."), and
 every second one lacks its closing mark; both are dealt out by lot, evenly in each score, and the
-score does not count them.
-Development and test share no scene and so no sentence.
+score does not count them. Development and test share no scene and so no sentence.
 
 The pairs are frozen: they were made before anything was trained on the demo's sentences, and the
 mixture of tellings was chosen by looking at untrained and public encoders only.
