@@ -113,7 +113,7 @@ class _Layout:
     def _points(
         self, grid: str | None, centre: Mapping[str, Scalar] | None, max_trials: int | None
     ) -> GridPoints:
-        overrides = parse_overrides(self.choices.overrides)
+        overrides = parse_overrides(self.choices.overrides or [])
         if self.choices.pooling is not None:
             overrides["pooling"] = self.choices.pooling
         return self.space.points(
@@ -149,7 +149,7 @@ class _Layout:
         setting = self.around.setting
         sources = [s.fingerprint for s in (setting.backbone, setting.corpus, setting.dev)]
         how = [setting.steps, setting.epochs, setting.eval_steps, setting.seed, setting.device]
-        return content_id([*sources, *how, setting.precision, sorted(self.choices.overrides)])
+        return content_id([*sources, *how, setting.precision, sorted(self.choices.overrides or [])])
 
 
 def best_of(

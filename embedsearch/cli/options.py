@@ -1,72 +1,95 @@
-"""The options that several commands share, each said once."""
+"""What a command line can say of its trials, said once for all commands."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import inspect
+from collections.abc import Callable
+from dataclasses import MISSING, dataclass, fields
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, TypeVar, get_type_hints
 
 from typer import Argument, Option
 
-Method = Annotated[str, Argument(help="scd, simcse, frozen, or a space of your own.")]
-Overrides = Annotated[
-    list[str] | None, Argument(metavar="KEY=VALUE", help="Hyperparameters, over all else.")
-]
-Grid = Annotated[
-    str | None, Option(help="A named part of the method's search space; its first if none.")
-]
-MaxTrials = Annotated[int | None, Option(min=1, help="At most so many points of the grid.")]
-Around = Annotated[str | None, Option(metavar="RUN_ID", help="Centre of a fine grid.")]
-Preset = Annotated[str | None, Option(help="demo, paper, or a YAML file of your own.")]
-Backbone = Annotated[str | None, Option(metavar="NAME|FOLDER", help="nano, hub name or folder.")]
-Corpus = Annotated[str | None, Option(metavar="FILE|hf:…", help="Sentences to train on.")]
-Dev = Annotated[str | None, Option(metavar="FILE|FOLDER|hf:…", help="Scored pairs to select on.")]
-Steps = Annotated[int | None, Option(min=1, help="Optimiser steps a trial.")]
-EvalSteps = Annotated[int | None, Option(min=1, help="Steps between two dev scores.")]
-Pooling = Annotated[str | None, Option(help="cls, mean, first_last or top2.")]
-Seed = Annotated[int | None, Option(min=0, help="Of every trial.")]
-Device = Annotated[str | None, Option(help="auto, cpu or cuda.")]
-Precision = Annotated[str | None, Option(help="auto, fp32 or bf16.")]
-CpusPerTrial = Annotated[int | None, Option(min=1, help="CPU threads a trial.")]
-GpusPerTrial = Annotated[float | None, Option(min=0, help="GPUs a trial; a fraction shares one.")]
-Encoding = Annotated[str, Option(help="Of the corpus file.")]
-Column = Annotated[str | None, Option(help="Of the sentences, in a table or JSON Lines.")]
-Format = Annotated[
-    str | None, Option(help="Of the corpus file: text, jsonl, csv, tsv or parquet; found if none.")
-]
-Storage = Annotated[
-    Path, Option(help="Folder for work in progress and caches; shared by all nodes of a cluster.")
-]
+T = TypeVar("T")
+
 Store = Annotated[str | None, Option(metavar="URI", help="MLflow store; mlruns/mlflow.db if none.")]
 Json = Annotated[bool, Option("--json", help="One JSON object instead of text.")]
-
-STORAGE = Path(".embedsearch")
 
 
 @dataclass(frozen=True)
 class Choices:
-    """What one command line says of its trials; None where it says nothing."""
+    """What a command says of its trials; None where it says nothing. Each field is an option."""
 
-    method: str
-    overrides: list[str] = field(default_factory=list)
-    grid: str | None = None
+    method: Annotated[str, Argument(help="scd, simcse, frozen, or a space of your own.")]
+    overrides: Annotated[
+        list[str] | None, Argument(metavar="KEY=VALUE", help="Hyperparameters, over all else.")
+    ] = None
+    grid: Annotated[
+        str | None, Option(help="A named part of the method's search space; its first if none.")
+    ] = None
+    max_trials: Annotated[int | None, Option(min=1, help="At most so many points.")] = None
+    around: Annotated[str | None, Option(metavar="RUN_ID", help="Centre of a fine grid.")] = None
+    preset: Annotated[str | None, Option(help="demo, paper, or a YAML file of your own.")] = None
+    backbone: Annotated[
+        str | None, Option(metavar="NAME|FOLDER", help="nano, a hub name or a folder.")
+    ] = None
+    corpus: Annotated[str | None, Option(metavar="FILE|hf:…", help="Sentences to train on.")] = None
+    dev: Annotated[
+        str | None, Option(metavar="FILE|FOLDER|hf:…", help="Scored pairs to select on.")
+    ] = None
+    steps: Annotated[int | None, Option(min=1, help="Optimiser steps a trial.")] = None
+    eval_steps: Annotated[int | None, Option(min=1, help="Steps between dev scores.")] = None
+    pooling: Annotated[str | None, Option(help="cls, mean, first_last or top2.")] = None
+    seed: Annotated[int | None, Option(min=0, help="Of every trial.")] = None
+    device: Annotated[str | None, Option(help="auto, cpu or cuda.")] = None
+    precision: Annotated[str | None, Option(help="auto, fp32 or bf16.")] = None
+    cpus_per_trial: Annotated[int | None, Option(min=1, help="CPU threads a trial.")] = None
+    gpus_per_trial: Annotated[
+        float | None, Option(min=0, help="GPUs a trial; a fraction shares one.")
+    ] = None
+    encoding: Annotated[str, Option(help="Of the corpus file.")] = "utf-8"
+    column: Annotated[str | None, Option(help="Of the sentences, in a table or JSON Lines.")] = None
+    format: Annotated[
+        str | None, Option(help="Of the corpus: text, jsonl, csv, tsv, parquet; found if none.")
+    ] = None
+    storage: Annotated[
+        Path, Option(help="Folder for work in progress and caches, seen by all nodes.")
+    ] = Path(".embedsearch")
     single: bool = False
-    """One trial at the method's defaults, no grid."""
-    max_trials: int | None = None
-    around: str | None = None
-    preset: str | None = None
-    backbone: str | None = None
-    corpus: str | None = None
-    dev: str | None = None
-    steps: int | None = None
-    eval_steps: int | None = None
-    pooling: str | None = None
-    seed: int | None = None
-    device: str | None = None
-    precision: str | None = None
-    cpus_per_trial: int | None = None
-    gpus_per_trial: float | None = None
-    encoding: str = "utf-8"
-    column: str | None = None
-    format: str | None = None
-    storage: Path = STORAGE
+    """One trial at the method's defaults, no grid. Not an option: the command decides."""
+
+
+def choosing(*without: str) -> Callable[[Callable[..., T]], Callable[..., T]]:
+    """Give a command the options of ``Choices`` but for some; it gets them as its first argument.
+
+    Typer reads a command's options off its signature, so that signature is made here.
+    """
+
+    def decorate(command: Callable[..., T]) -> Callable[..., T]:
+        hints = get_type_hints(Choices, include_extras=True)
+        shared = [f for f in fields(Choices) if f.name not in {*without, "single"}]
+        own = list(inspect.signature(command).parameters.values())[1:]
+        own_hints = get_type_hints(command, include_extras=True)
+
+        def run(**given: Any) -> T:
+            chosen = {f.name: given.pop(f.name) for f in shared}
+            return command(Choices(**chosen), **given)
+
+        parameters = [
+            *(_parameter(f.name, hints[f.name], f.default) for f in shared),
+            *(_parameter(p.name, own_hints[p.name], p.default) for p in own),
+        ]
+        run.__name__, run.__doc__ = command.__name__, command.__doc__
+        run.__annotations__ = {p.name: p.annotation for p in parameters}
+        run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        return run
+
+    return decorate
+
+
+def _parameter(name: str, annotation: Any, default: Any) -> inspect.Parameter:
+    empty = inspect.Parameter.empty
+    kind = inspect.Parameter.KEYWORD_ONLY
+    return inspect.Parameter(
+        name, kind, annotation=annotation, default=empty if default is MISSING else default
+    )
