@@ -12,6 +12,7 @@ from embedsearch.cli.surroundings import Surroundings, surroundings
 from embedsearch.config import parse_overrides
 from embedsearch.methods.base import resolve
 from embedsearch.records import Scalar, Status, Sweep, TrialResult, TrialSpec, content_id
+from embedsearch.report.labels import assigned, varied
 from embedsearch.sweep.region import GridPoints
 from embedsearch.sweep.search import draw
 from embedsearch.sweep.space import Space, find_space, load_space
@@ -25,7 +26,7 @@ class Job:
     """A command's trials, in order, and what the ledger knows of them."""
 
     space: Space
-    around: Surroundings
+    surroundings: Surroundings
     points: GridPoints
     sweep: Sweep
     reused: Mapping[str, TrialResult]
@@ -46,7 +47,9 @@ class Job:
         lines = [f"{trials}{dropped}{excluded}, {known} known, {len(self.missing)} to run, "
                  f"{at_once} at once"]  # fmt: skip
         if "around" in self.sweep.notes:
-            lines.append(f"around {self.sweep.notes['around']}: {self.sweep.notes['centre']}")
+            centre = json.loads(str(self.sweep.notes["centre"]))
+            where = assigned(centre, varied(self.sweep.specs))
+            lines.append(f"around {self.sweep.notes['around']}: {where}")
         if "learning_rate_factor" in points.notes:
             factor = points.notes["learning_rate_factor"]
             lines.append(f"learning rate times {factor:g} (preset {self.sweep.preset})")
@@ -62,26 +65,28 @@ def make_job(choices: Choices, ledger: StoreLedger, gpus: float, address: str | 
     layout = _Layout(choices, space, surroundings(choices, gpus, address, trains), ledger)
     points, notes = layout.points()
     specs = layout.specs(points)
-    stale = [spec.id for spec in specs if trial.has_lost_checkpoint(layout.around.place, spec.id)]
+    stale = [
+        spec.id for spec in specs if trial.has_lost_checkpoint(layout.surroundings.place, spec.id)
+    ]
     reused = ledger.results(specs)
     for spec_id in stale:
         if spec_id not in reused:
-            trial.forget(layout.around.place, spec_id)
+            trial.forget(layout.surroundings.place, spec_id)
     sweep = Sweep(
         method=space.name,
         grid=layout.grid or "single",
-        preset=layout.around.preset.name,
+        preset=layout.surroundings.preset.name,
         specs=specs,
         notes=notes,
     )
-    return Job(space, layout.around, points, sweep, reused)
+    return Job(space, layout.surroundings, points, sweep, reused)
 
 
 @dataclass(frozen=True)
 class _Layout:
     choices: Choices
     space: Space
-    around: Surroundings
+    surroundings: Surroundings
     ledger: StoreLedger
 
     @property
@@ -108,7 +113,7 @@ class _Layout:
         return points, notes
 
     def specs(self, points: GridPoints) -> tuple[TrialSpec, ...]:
-        return tuple(map(self.around.setting.spec, points.points))
+        return tuple(map(self.surroundings.setting.spec, points.points))
 
     def _points(
         self, grid: str | None, centre: Mapping[str, Scalar] | None, max_trials: int | None
@@ -118,10 +123,10 @@ class _Layout:
             overrides["pooling"] = self.choices.pooling
         return self.space.points(
             grid,
-            preset=self.around.preset,
+            preset=self.surroundings.preset,
             overrides=overrides,
             centre=centre,
-            family=self.around.setting.facts.architecture,
+            family=self.surroundings.setting.facts.architecture,
             max_trials=max_trials,
             draw=draw,
         )
@@ -146,7 +151,7 @@ class _Layout:
 
     def _setting_id(self) -> str:
         """Names what two commands must share for one to go on with the other's centre."""
-        setting = self.around.setting
+        setting = self.surroundings.setting
         sources = [s.fingerprint for s in (setting.backbone, setting.corpus, setting.dev)]
         how = [setting.steps, setting.epochs, setting.eval_steps, setting.seed, setting.device]
         return content_id([*sources, *how, setting.precision, sorted(self.choices.overrides or [])])

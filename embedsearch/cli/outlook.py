@@ -6,7 +6,8 @@ from rich.console import Console
 
 from embedsearch.cli.job import Job, make_job
 from embedsearch.cli.options import Choices
-from embedsearch.report.live import duration, labels, outcome
+from embedsearch.report.labels import duration, labels
+from embedsearch.report.live import outcome
 from embedsearch.sweep import search
 from embedsearch.tracking.ledger import StoreLedger
 from embedsearch.tracking.store import Store
@@ -17,10 +18,10 @@ def show_plan(choices: Choices, store: str | None) -> None:
     ledger = StoreLedger(Store.open(store, storage=choices.storage))
     resources = search.local_resources()
     job = make_job(choices, ledger, resources["GPU"])
-    at_once = search.trials_at_once(resources, job.around.cluster)
+    at_once = search.trials_at_once(resources, job.surroundings.cluster)
     console = Console(highlight=False)
     names = labels(job.sweep.specs)
-    console.print(job.around.said, *job.said(at_once), sep="\n", soft_wrap=True)
+    console.print(job.surroundings.said, *job.said(at_once), sep="\n", soft_wrap=True)
     for spec in job.sweep.specs:
         known = job.reused.get(spec.id)
         state = f"done: {outcome(known)}" if known else f"to run: {spec.total_steps} steps"

@@ -41,12 +41,12 @@ def run_sweep(
         else:
             resources = stack.enter_context(search.connected(search.Cluster(address)))
         job = make_job(choices, output.ledger, resources.get("GPU", 0), address)
-        cluster = job.around.cluster
+        cluster = job.surroundings.cluster
         at_once = search.trials_at_once(resources, cluster)
 
         def over_ray(specs: Sequence[TrialSpec], observer: Observer) -> None:
             with nullcontext() if address else search.connected(cluster):
-                search.run_trials(specs, job.around.place, cluster, observer)
+                search.run_trials(specs, job.surroundings.place, cluster, observer)
 
         return output.conclude(job, over_ray, at_once)
 
@@ -59,7 +59,7 @@ def run_one(choices: Choices, *, store: str | None, as_json: bool) -> int:
     def in_process(specs: Sequence[TrialSpec], observer: Observer) -> None:
         for spec in specs:
             observer.trial_started(spec)
-            result = trial.run(spec, job.around.place, lambda m: observer.measured(spec, m))  # noqa: B023
+            result = trial.run(spec, job.surroundings.place, lambda m: observer.measured(spec, m))  # noqa: B023
             observer.trial_ended(spec, result)
 
     return output.conclude(job, in_process, at_once=1)
@@ -80,11 +80,11 @@ class Output:
     def conclude(self, job: Job, run: Run, at_once: int) -> int:
         """Run what is missing, show it, and say how it ended; the exit code."""
         console = Console(stderr=self.as_json, highlight=False)
-        console.print(job.around.said, *job.said(at_once), sep="\n", soft_wrap=True)
+        console.print(job.surroundings.said, *job.said(at_once), sep="\n", soft_wrap=True)
         view = (LiveView if console.is_terminal else PlainView)(
             console, at_once, _seconds_a_trial(job, self.ledger)
         )
-        place = job.around.place
+        place = job.surroundings.place
         writer = Writer(self.store, keep=self.keep, stored=lambda spec: trial.tidy(place, spec.id))
         observer = _Everyone(writer, view)
         observer.sweep_started(job.sweep, job.reused)

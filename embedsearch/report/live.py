@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from rich.console import Console, Group
 from rich.live import Live
@@ -12,29 +12,9 @@ from rich.table import Table
 from rich.text import Text
 
 from embedsearch.records import Measurement, Status, Sweep, TrialResult, TrialSpec
+from embedsearch.report.labels import duration, labels
 
 Results = Mapping[str, TrialResult]
-
-
-def labels(specs: Sequence[TrialSpec]) -> dict[str, str]:
-    """What tells the trials of a sweep apart, by spec id: ``alpha=0.1 lambda=0.01``."""
-    values = {spec.id: {**spec.point.values, "seed": spec.seed} for spec in specs}
-    names = dict.fromkeys(name for value in values.values() for name in value)
-    varied = [n for n in names if len({repr(value.get(n)) for value in values.values()}) > 1]
-    return {
-        spec_id: " ".join(f"{name}={value[name]}" for name in varied if name in value)
-        or "the point"
-        for spec_id, value in values.items()
-    }
-
-
-def duration(seconds: float) -> str:
-    """``45s``, ``3m05s``, ``2h10m``."""
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    if hours:
-        return f"{hours}h{minutes:02}m"
-    return f"{minutes}m{rest:02}s" if minutes else f"{rest}s"
 
 
 class Board:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from embedsearch.records import Status, Sweep, TrialResult, TrialSpec
-from embedsearch.report.live import labels
+from embedsearch.report.labels import labels
 
 Results = Mapping[str, TrialResult]
 TIE = 0.005
@@ -118,10 +118,14 @@ class Summary:
         if not self.trained:
             return [f"Next: embedsearch best --method {method}"]
         if not self.beats_untrained:
-            hint = f"embedsearch sweep {method} --grid log" if grid in ("coarse", "fine") else ""
+            hint = (
+                f"python -m embedsearch.sweep {method} --grid log"
+                if grid in ("coarse", "fine")
+                else ""
+            )
             try_it = f"; try {hint}" if hint else ""
             return [f"No trial beats the untrained score{try_it}"]
-        after = {"coarse": f"embedsearch sweep {method} --grid fine"}
+        after = {"coarse": f"python -m embedsearch.sweep {method} --grid fine"}
         return [f"Next: {after.get(grid, f'embedsearch best --method {method}')}"]
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from embedsearch.records import Scalar
+from embedsearch.report.labels import assigned
 
 
 def show_ranking(console: Console, method: str, ranking: Mapping[str, Any]) -> None:
@@ -26,17 +26,12 @@ def show_ranking(console: Console, method: str, ranking: Mapping[str, Any]) -> N
             _lines(console, row)
     fixed = {k: v for k, v in entries[0]["values"].items() if k not in varying}
     if fixed:
-        _line(console, f"in all of them: {assignments(fixed)}")
+        _line(console, f"in all of them: {assigned(fixed, sorted(fixed))}")
     for rank, entry in enumerate(entries, 1):
         place = entry["checkpoint"] or f"none, {entry['why']['checkpoint']}"
         _line(console, f"checkpoint of {rank}: {place}")
     for remark in _remarks(ranking):
         _line(console, remark)
-
-
-def assignments(values: Mapping[str, Scalar]) -> str:
-    """``alpha=0.1 lambda=0.01``, by name."""
-    return " ".join(f"{name}={values[name]}" for name in sorted(values))
 
 
 def mean_and_spread(scores: Sequence[float], mean: float, sd: float | None) -> str:
@@ -50,7 +45,7 @@ def _row(rank: int, entry: Mapping[str, Any], varying: Iterable[str]) -> dict[st
         "rank": str(rank),
         "score": mean_and_spread(entry["scores"], entry["score"], entry["sd"]),
         "untrained": "none" if start is None else f"{start:.2f}",
-        "hyperparameters": assignments({k: v for k, v in entry["values"].items() if k in varying}),
+        "hyperparameters": assigned(entry["values"], sorted(varying)),
         "seed": ", ".join(str(seed) for seed in entry["seeds"]),
         "run": entry["run_id"],
     }

@@ -3,7 +3,7 @@ from typing import Any
 
 from rich.console import Console
 
-from embedsearch.report.tables import assignments, mean_and_spread, show_ranking
+from embedsearch.report.tables import mean_and_spread, show_ranking
 
 
 def entry(score: float, **fields: Any) -> dict[str, Any]:
@@ -70,7 +70,6 @@ def test_what_is_missing_has_its_reason() -> None:
     assert "untrained: none" in text
 
 
-def test_small_texts() -> None:
-    assert assignments({"b": 3e-05, "a": True}) == "a=True b=3e-05"
+def test_scores_with_their_spread() -> None:
     assert mean_and_spread([62.0], 62.0, None) == "62.00"
     assert mean_and_spread([62.0, 61.0], 61.5, 0.707) == "61.50 ± 0.71 (n=2)"

@@ -1,0 +1,75 @@
+"""What a sweep shows while it runs."""
+
+import io
+
+import pytest
+from rich.console import Console
+
+from embedsearch.records import Measurement, Point, Source, Status, Sweep, TrialResult, TrialSpec
+from embedsearch.report.labels import assigned, duration, labels
+from embedsearch.report.live import LiveView, PlainView
+
+NONE = Source("", "", "none")
+
+
+def spec(alpha: float, seed: int = 0) -> TrialSpec:
+    point = Point("scd", "m:C", {"alpha": alpha, "batch_size": 4})
+    return TrialSpec(point, seed, "demo", NONE, NONE, NONE, 80, 20, "cpu", "fp32", 1)
+
+
+SPECS = (spec(0.1), spec(0.2), spec(1 / 3))
+SWEEP = Sweep("scd", "coarse", "demo", SPECS)
+
+
+def ended(which: TrialSpec, score: float | None, reason: str = "") -> TrialResult:
+    status = Status.FINISHED if score is not None else Status.DIVERGED
+    return TrialResult(which.id, status, reason, 50.0, score, 20 if score is not None else None)
+
+
+def test_labels_name_what_varies() -> None:
+    assert list(labels(SPECS).values()) == ["alpha=0.1", "alpha=0.2", "alpha=0.333333"]
+    assert list(labels([spec(0.1), spec(0.1, 7)]).values()) == ["seed=0", "seed=7"]
+    assert list(labels([spec(0.1)]).values()) == ["the one point"]
+    assert assigned({"b": 3e-05, "a": True}, ["a", "b", "c"]) == "a=True b=3e-05"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"), [(0, "0s"), (59.6, "1m00s"), (185, "3m05s"), (7800, "2h10m")]
+)
+def test_durations(seconds: float, text: str) -> None:
+    assert duration(seconds) == text
+
+
+def test_plain_lines() -> None:
+    out = io.StringIO()
+    view = PlainView(Console(file=out, width=80), at_once=2)
+    view.sweep_started(SWEEP, {SPECS[0].id: ended(SPECS[0], 51.0)})
+    view.trial_started(SPECS[1])
+    view.measured(SPECS[1], Measurement(0, {"dev/spearman": 50.0}))
+    view.trial_ended(SPECS[1], ended(SPECS[1], 52.5))
+    view.trial_started(SPECS[2])
+    view.trial_ended(SPECS[2], ended(SPECS[2], None, "loss is not finite at step 20"))
+    first, second = out.getvalue().splitlines()
+    assert first.startswith(
+        "alpha=0.2: 52.50 at step 20 (untrained 50.00) | 2/3 done, 0 running, 0 failed, "
+        "best 52.50 (alpha=0.2)"
+    )
+    assert first.endswith("left")
+    assert second == (
+        "alpha=0.333333: diverged (loss is not finite at step 20) | "
+        "3/3 done, 0 running, 1 failed, best 52.50 (alpha=0.2)"
+    )
+
+
+def test_live_view_shows_running_trials() -> None:
+    out = io.StringIO()
+    console = Console(file=out, width=100, force_terminal=True)
+    view = LiveView(console, at_once=2, seconds=30)
+    view.sweep_started(SWEEP, {})
+    assert view.seconds_left == 45
+    view.trial_started(SPECS[0])
+    view.measured(SPECS[0], Measurement(40, {"dev/spearman": 51.25}))
+    view.live.refresh()
+    view.sweep_ended(SWEEP, {})
+    assert "0/3 done, 1 running, 0 failed" in out.getvalue()
+    assert "step 40/80, 51.25" in out.getvalue()
