@@ -1,9 +1,9 @@
 """Prints how far the demo's pairs can be trusted: many encoders' scores there and on STS-B dev.
 
 The encoders: every layer of the folders given under mean and [CLS] pooling, with the bag of their
-static input embeddings; the nano with other random weights, as shipped, and trained by SimCSE on
-the demo's sentences for several numbers of steps. Word overlap and tf-idf stand apart. A score is
-Spearman × 100 between cosine and gold. Below the table: Pearson and Spearman correlation between
+static input embeddings; the nano with BERT's own initialisation, as shipped, and trained by SimCSE
+on the demo's sentences for several numbers of steps. Word overlap and tf-idf stand apart. A score
+is Spearman × 100 between cosine and gold. Below the table: Pearson and Spearman correlation between
 the columns over the encoders (the peers left out), for all of them and for the nanos alone.
 
     python -m experiments.demo.trust --dev ../shared/data/SentEval/downstream --encoder FOLDER
@@ -82,7 +82,7 @@ def mean(state: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
 
 
 def nano(folder: Path, seed: int | None) -> BertModel:
-    """The folder's model in single precision: as shipped, or with random weights for a seed."""
+    """The folder's model in single precision: as shipped, or initialised as BERT for a seed."""
     model = AutoModel.from_pretrained(folder, dtype=torch.float32)
     if seed is not None:
         torch.manual_seed(seed)
@@ -173,7 +173,7 @@ def add_folder(table: Table, folder: Path) -> None:
 
 
 def add_nanos(table: Table, folder: Path, sentences: list[str], rate: float) -> None:
-    """Random nanos, the nano as shipped, and the nano trained by SimCSE, for each seed."""
+    """The nano with BERT's initialisation, as shipped, and trained by SimCSE, for each seed."""
     tokenizer = AutoTokenizer.from_pretrained(folder)
     last = ("layer 2 mean", "layer 2 cls")
     for seed in SEEDS:
@@ -199,7 +199,7 @@ def main() -> None:
     parser.add_argument("--demo", type=Path, default=Path("embedsearch/data/demo"))
     parser.add_argument("--dev", type=Path, required=True, help="STS-B dev: CSV or SentEval folder")
     parser.add_argument("--encoder", type=Path, action="append", default=[])
-    parser.add_argument("--rate", type=float, default=1e-3, help="learning rate of SimCSE")
+    parser.add_argument("--rate", type=float, default=3e-3, help="learning rate of SimCSE")
     parser.add_argument("--threads", type=int, default=1)
     args = parser.parse_args()
     logging.set_verbosity_error()
