@@ -10,9 +10,9 @@ from embedsearch import trial
 from embedsearch.cli.options import Choices
 from embedsearch.cli.surroundings import Surroundings, surroundings
 from embedsearch.config import parse_overrides
+from embedsearch.labels import assigned, varied
 from embedsearch.methods.base import resolve
 from embedsearch.records import Scalar, Status, Sweep, TrialResult, TrialSpec, content_id
-from embedsearch.report.labels import assigned, varied
 from embedsearch.sweep.region import GridPoints
 from embedsearch.sweep.search import draw
 from embedsearch.sweep.space import Space, find_space, load_space

@@ -6,7 +6,7 @@ from rich.console import Console
 
 from embedsearch.cli.job import Job, make_job
 from embedsearch.cli.options import Choices
-from embedsearch.report.labels import duration, labels
+from embedsearch.labels import duration, labels
 from embedsearch.report.live import outcome
 from embedsearch.sweep import search
 from embedsearch.tracking.ledger import StoreLedger

@@ -11,8 +11,8 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from embedsearch.labels import duration, labels
 from embedsearch.records import Measurement, Status, Sweep, TrialResult, TrialSpec
-from embedsearch.report.labels import duration, labels
 
 Results = Mapping[str, TrialResult]
 

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from embedsearch.labels import labels
 from embedsearch.records import Status, Sweep, TrialResult, TrialSpec
-from embedsearch.report.labels import labels
 
 Results = Mapping[str, TrialResult]
 TIE = 0.005

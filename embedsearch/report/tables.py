@@ -9,7 +9,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from embedsearch.report.labels import assigned
+from embedsearch.labels import assigned
 
 
 def show_ranking(console: Console, method: str, ranking: Mapping[str, Any]) -> None:

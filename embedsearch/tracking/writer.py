@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any, Self
 
+from embedsearch.labels import labels
 from embedsearch.records import Measurement, Status, Sweep, TrialResult, TrialSpec
 from embedsearch.tracking import runs
 from embedsearch.tracking.artifacts import Artifacts
@@ -39,6 +40,7 @@ class Writer:
         self._origin = _origin()
         self._experiment = self._run_id = ""
         self._grid = ""
+        self._names: dict[str, str] = {}
         self._claim: Claim | None = None
         self._trials: dict[str, TrialRun | None] = {}
         self._new_checkpoints = 0
@@ -56,6 +58,7 @@ class Writer:
             _mend(self._store, sweep.method)
             run = self._sweep_run(sweep)
             self._run_id, self._grid = run.info.run_id, sweep.grid
+            self._names = labels(sweep.specs)
             self._claim = Claim(self._store, self._run_id)
         members = {"specs": [spec.id for spec in sweep.specs], "reused": sorted(reused)}
         Artifacts(self._store, run).put_json("sweep.json", {**members, "notes": dict(sweep.notes)})
@@ -153,7 +156,7 @@ class Writer:
                 first = {runs.GRIDS: self._grid, runs.PARENT: self._run_id, **self._origin}
                 run = self._store.client.create_run(
                     self._experiment,
-                    run_name=spec.id[:8],
+                    run_name=self._names.get(spec.id, spec.id[:8]),
                     tags={**runs.trial_tags(spec), **first, **holding},
                 )
             elif self._is_taken(run.data.tags):

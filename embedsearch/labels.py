@@ -1,4 +1,4 @@
-"""How trials and times are called wherever they are shown."""
+"""What trials and times are called wherever they are shown."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def labels(specs: Sequence[TrialSpec]) -> dict[str, str]:
     """What tells the trials of a sweep apart, by spec id: ``alpha=0.1 lambda=0.01``."""
     names = varied(specs)
     rows = {spec.id: {**spec.point.values, "seed": spec.seed} for spec in specs}
-    return {spec_id: assigned(row, names) or "the one point" for spec_id, row in rows.items()}
+    return {spec_id: assigned(row, names or ["seed"]) for spec_id, row in rows.items()}
 
 
 def assigned(values: Mapping[str, Scalar], names: Sequence[str]) -> str:
