@@ -7,7 +7,6 @@ import functools
 import json
 import logging
 import math
-import shutil
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -20,7 +19,7 @@ from embedsearch.data.batches import Batches
 from embedsearch.data.corpus import Corpus
 from embedsearch.data.pairs import ScoredPairs, read_dev_pairs
 from embedsearch.data.tokens import TokenisedCorpus, tokenise
-from embedsearch.durable import write_json, write_whole
+from embedsearch.durable import remove_drafts, remove_whole, write_json, write_text, write_whole
 from embedsearch.encoder.backbone import BackboneFacts, describe
 from embedsearch.encoder.backbone import fingerprint as backbone_fingerprint
 from embedsearch.encoder.export import export
@@ -88,6 +87,8 @@ class Place:
     storage: Path
     devices: float = 1.0
     """Devices a trial holds (GPUs, or CPU threads): what its device-seconds count."""
+    save_s: float = 60.0
+    """A running trial keeps a state to go on from at an evaluation, at most this often."""
 
     def work(self, spec_id: str) -> Path:
         return self.storage / "work" / spec_id
@@ -106,13 +107,16 @@ def run(spec: TrialSpec, place: Place, report: Report) -> TrialResult:
     work = place.work(spec.id)
     work.mkdir(parents=True, exist_ok=True)
     with FileLock(work / "lock"):
-        if (known := finished(work)) is not None:
-            for measurement in known.history:
+        remove_drafts(work)
+        result = finished(work)
+        if result is not None:
+            for measurement in result.history:
                 report(measurement)
-            return known
-        result = _attempt(spec, place, report)
+        else:
+            result = _attempt(spec, place, report)
+            if result.status.is_final:
+                write_json(work / "result.json", result.to_json())
         if result.status.is_final:
-            write_json(work / "result.json", result.to_json())
             Checkpoint(work / "state").remove()
         return result
 
@@ -138,7 +142,7 @@ def has_lost_checkpoint(place: Place, spec_id: str) -> bool:
 
 def tidy(place: Place, spec_id: str) -> None:
     """Drop the best checkpoint from the work folder, once the store has it."""
-    shutil.rmtree(place.work(spec_id) / "best", ignore_errors=True)
+    remove_whole(place.work(spec_id) / "best")
 
 
 def forget(place: Place, spec_id: str) -> None:
@@ -162,8 +166,7 @@ def _attempt(spec: TrialSpec, place: Place, report: Report) -> TrialResult:
     except UserError as error:
         return TrialResult(spec.id, Status.FAILED, str(error))
     except Exception as error:
-        text = traceback.format_exc()
-        write_whole(work / "error.txt", lambda draft: _write(draft, text))
+        write_text(work / "error.txt", traceback.format_exc())
         first = (str(error).strip().splitlines() or [""])[0]
         reason = f"{type(error).__name__}: {first} (see {work / 'error.txt'})"
         return TrialResult(spec.id, Status.FAILED, reason)
@@ -178,7 +181,9 @@ def _train(spec: TrialSpec, place: Place, report: Report) -> TrialResult:
     torch.manual_seed(spec.seed)
     encoder = _encoder(spec, config.pooling)
     method = method_class(config, encoder).to(encoder.device)
-    course = Course(config, spec.total_steps, spec.eval_steps, spec.seed, spec.precision)
+    course = Course(
+        config, spec.total_steps, spec.eval_steps, spec.seed, spec.precision, place.save_s
+    )
     batch_at = _batches(spec, method, config, place)
     training = Training(encoder, method, batch_at, course, Checkpoint(work / "state"))
     dev = _dev_pairs(spec.dev.location, spec.dev.fingerprint)
@@ -264,7 +269,3 @@ def _must_match(location: str, found: str, wanted: str) -> None:
         raise UserError(
             f"{location} has changed since the sweep was planned: give the command again"
         )
-
-
-def _write(path: Path, text: str) -> None:
-    path.write_text(text, encoding="utf-8")

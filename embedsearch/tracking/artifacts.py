@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from embedsearch.durable import write_json, write_whole
+from embedsearch.durable import remove_whole, write_json, write_whole
 from embedsearch.errors import UserError
 from embedsearch.tracking.store import Store
 
@@ -81,7 +81,7 @@ class Artifacts:
     def delete(self, name: str) -> None:
         """Nothing happens where there is none."""
         if self.folder:
-            shutil.rmtree(self.folder / name, ignore_errors=True)
+            remove_whole(self.folder / name)
         else:
             self._remote().delete_artifacts(name)
 

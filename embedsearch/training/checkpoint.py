@@ -15,7 +15,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
-from embedsearch.durable import whole_folder, write_whole
+from embedsearch.durable import remove_whole, whole_folders, write_whole
 from embedsearch.records import Measurement
 
 VERSION = 1
@@ -35,7 +35,7 @@ class Progress:
 
 
 class Checkpoint:
-    """The last state of one running trial, in ``folder``.
+    """The last state of one running trial, in ``folder``, and the one before it.
 
     Weights of encoder and heads, the best encoder so far, the optimiser's moments and the random
     state are safetensors; progress is JSON. The position in the data is the step.
@@ -51,7 +51,7 @@ class Checkpoint:
         optimiser: torch.optim.Optimizer,
         best: Mapping[str, Tensor],
     ) -> None:
-        """Replace the last state in one step."""
+        """Put a new state in place of the last, which becomes the one before it."""
         tensors = {
             **{name: _plain(module.state_dict()) for name, module in modules.items()},
             "optimiser": _moments(optimiser),
@@ -66,36 +66,51 @@ class Checkpoint:
                 save_file(values, draft / f"{name}.safetensors")
             (draft / "progress.json").write_text(json.dumps(described), encoding="utf-8")
 
-        write_whole(self.folder, write)
+        write_whole(self.folder, write, keep_predecessor=True)
 
     def restore(
         self, modules: Mapping[str, nn.Module], optimiser: torch.optim.Optimizer
     ) -> tuple[Progress, dict[str, Tensor]] | None:
-        """Load the last state into ``modules`` and ``optimiser``.
+        """Load the last state that can be read into ``modules`` and ``optimiser``.
 
         Gives the progress and the best encoder's weights; None where there is no state to go on
-        from, with a warning where there is one that can't be read.
+        from. One that is damaged or another version's is removed with a warning, and the one
+        before it is used.
         """
-        folder = whole_folder(self.folder)
-        if folder is None:
-            return None
-        try:
-            progress = _read_progress(folder / "progress.json")
-            names = [*modules, "optimiser", "random", "best"]
-            tensors = {name: load_file(folder / f"{name}.safetensors") for name in names}
-        except (OSError, ValueError, KeyError, TypeError, SafetensorError) as error:
-            _log.warning("%s can't be read (%s); the trial starts anew", folder, error)
-            return None
-        for name, module in modules.items():
-            module.load_state_dict(tensors[name])
-        _set_moments(optimiser, tensors["optimiser"])
-        _set_random_state(tensors["random"])
-        return progress, tensors["best"]
+        for folder in whole_folders(self.folder):
+            try:
+                progress, tensors = _read(folder, modules)
+            except (OSError, ValueError, KeyError, TypeError, SafetensorError) as error:
+                text = "%s can't be read (%s); the trial goes on from the state before it, if any"
+                _log.warning(text, folder, error)
+                shutil.rmtree(folder)
+                continue
+            for name, module in modules.items():
+                module.load_state_dict(tensors[name])
+            _set_moments(optimiser, tensors["optimiser"])
+            _set_random_state(tensors["random"])
+            return progress, tensors["best"]
+        return None
 
     def remove(self) -> None:
-        """Forget the state; a finished trial needs none."""
-        while (folder := whole_folder(self.folder)) is not None:
-            shutil.rmtree(folder)
+        """Forget all states; a finished trial needs none."""
+        remove_whole(self.folder)
+
+
+def _read(
+    folder: Path, modules: Mapping[str, nn.Module]
+) -> tuple[Progress, dict[str, dict[str, Tensor]]]:
+    """All of a state, judged before anything is loaded from it."""
+    progress = _read_progress(folder / "progress.json")
+    names = [*modules, "optimiser", "random", "best"]
+    tensors = {name: load_file(folder / f"{name}.safetensors") for name in names}
+    for name, module in modules.items():
+        wanted = {key: value.shape for key, value in module.state_dict().items()}
+        if {key: value.shape for key, value in tensors[name].items()} != wanted:
+            raise ValueError(f"its {name} has other weights")
+    if "cpu" not in tensors["random"]:
+        raise ValueError("it has no random state")
+    return progress, tensors
 
 
 def _read_progress(path: Path) -> Progress:

@@ -34,7 +34,7 @@ class Course:
     eval_steps: int
     seed: int
     precision: str
-    save_s: float = 60.0
+    save_s: float
     """A state to go on from at an evaluation, at most this often."""
 
 

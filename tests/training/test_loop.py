@@ -1,6 +1,7 @@
 """What the loop records, keeps, and goes on from."""
 
 import math
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -88,11 +89,7 @@ def test_it_does_go_on(make_backbone: Make, tmp_path: Path) -> None:
     folder = make_backbone("bert")
     with pytest.raises(Killed):
         run(training(folder, tmp_path / "b", CASES[0]), kill_at=4)
-    asked: list[int] = []
-    again = training(folder, tmp_path / "b", CASES[0])
-    again.batch_at = lambda step: asked.append(step) or batch_at(step)  # type: ignore[func-returns-value]
-    run(again)
-    assert min(asked) == 2
+    assert first_step(training(folder, tmp_path / "b", CASES[0])) == 2
 
 
 def test_scores_are_recorded_and_the_best_is_kept(make_backbone: Make, tmp_path: Path) -> None:
@@ -128,23 +125,70 @@ def test_a_method_without_training_has_its_score_at_step_0(
     assert (progress.start_score, progress.best_score, progress.best_step) == (55.0, 55.0, 0)
 
 
-@pytest.mark.parametrize("damage", ["cut", "empty", "version"])
-def test_damaged_state_starts_anew_with_a_warning(
-    damage: str, make_backbone: Make, tmp_path: Path, caplog: pytest.LogCaptureFixture
+def damage(state: Path, how: str) -> None:
+    if how == "version":
+        path = state / "progress.json"
+        path.write_text(path.read_text().replace('"version": 1', '"version": 0'))
+    elif how == "other weights":
+        (state / "heads.safetensors").write_bytes((state / "best.safetensors").read_bytes())
+    elif how == "lost file":
+        (state / "random.safetensors").unlink()
+    else:
+        name = "progress.json" if how == "cut progress" else "optimiser.safetensors"
+        content = (state / name).read_bytes()
+        (state / name).write_bytes(content[: 0 if how == "empty" else len(content) // 2])
+
+
+def first_step(runs: Training) -> int:
+    """The step it goes on from."""
+    asked: list[int] = []
+    runs.batch_at = lambda step: asked.append(step) or batch_at(step)  # type: ignore[func-returns-value]
+    run(runs)
+    return min(asked)
+
+
+HOW = ["cut", "cut progress", "empty", "version", "other weights", "lost file"]
+
+
+@pytest.mark.parametrize("how", HOW)
+def test_a_damaged_state_is_passed_over_for_the_one_before_it(
+    how: str, make_backbone: Make, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    folder, state = make_backbone("bert"), tmp_path / "b"
+    whole, weights = run(training(folder, tmp_path / "a", CASES[0]))
+    with pytest.raises(Killed):
+        run(training(folder, state, CASES[0]), kill_at=6)
+    damage(state, how)
+    shutil.copytree(tmp_path / "b.old", tmp_path / "copy")
+    again = training(folder, state, CASES[0])
+    gone_on, same_weights = run(again)
+    assert numbers(gone_on) == numbers(whole)
+    assert all(torch.equal(weights[name], same_weights[name]) for name in weights)
+    assert "the state before it" in caplog.text
+    assert first_step(training(folder, tmp_path / "copy", CASES[0])) == 2
+
+
+def test_with_no_state_that_can_be_read_it_starts_anew(
+    make_backbone: Make, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     folder = make_backbone("bert")
-    whole, _ = run(training(folder, tmp_path / "a", CASES[1]))
     with pytest.raises(Killed):
-        run(training(folder, tmp_path / "b", CASES[1]), kill_at=4)
-    if damage == "version":
-        path = tmp_path / "b" / "progress.json"
-        path.write_text(path.read_text().replace('"version": 1', '"version": 0'))
-    else:
-        path = tmp_path / "b" / "optimiser.safetensors"
-        path.write_bytes(path.read_bytes()[: 100 if damage == "cut" else 0])
-    gone_on, _ = run(training(folder, tmp_path / "b", CASES[1]))
-    assert numbers(gone_on) == numbers(whole)
-    assert "starts anew" in caplog.text
+        run(training(folder, tmp_path / "b", CASES[1]), kill_at=6)
+    damage(tmp_path / "b", "cut")
+    damage(tmp_path / "b.old", "empty")
+    assert first_step(training(folder, tmp_path / "b", CASES[1])) == 0
+    assert caplog.text.count("can't be read") == 2
+
+
+def test_a_damaged_state_never_becomes_the_one_before(make_backbone: Make, tmp_path: Path) -> None:
+    folder = make_backbone("bert")
+    with pytest.raises(Killed):
+        run(training(folder, tmp_path / "b", CASES[1]), kill_at=6)
+    damage(tmp_path / "b", "cut")
+    with pytest.raises(Killed):
+        run(training(folder, tmp_path / "b", CASES[1]), kill_at=6)
+    damage(tmp_path / "b", "cut")
+    assert first_step(training(folder, tmp_path / "b", CASES[1])) == 2
 
 
 def test_bf16_autocast_trains(make_backbone: Make, tmp_path: Path) -> None:
