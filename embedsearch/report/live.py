@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 
-from rich.console import Console, Group
+from rich.console import Console
 from rich.live import Live
 from rich.progress_bar import ProgressBar
 from rich.table import Table
@@ -115,12 +115,15 @@ class LiveView(Board):
         super().sweep_ended(sweep, results)
         self.live.stop()
 
-    def _draw(self) -> Group:
+    def _draw(self) -> Table:
         bar = ProgressBar(total=max(1, self.total), completed=len(self.results), width=40)
         rows = Table.grid(padding=(0, 2))
         for spec_id, spec in self.running.items():
             rows.add_row("  " + self.names[spec_id], _pulse(spec, self.latest.get(spec_id)))
-        return Group(Text(self.line()), bar, rows)
+        frame = Table.grid()
+        for part in (Text(self.line()), bar, rows):
+            frame.add_row(part)
+        return frame
 
 
 def outcome(result: TrialResult) -> str:

@@ -95,7 +95,7 @@ class Summary:
         if spec.id in checkpoints:
             out.append(f"Checkpoint: {checkpoints[spec.id]}")
         out += [f"  {_score(result)}  {names[s.id]}" for s, result in ranked[1:top]]
-        return [*out, *self._said_of_ties(names), *self._next()]
+        return [*out, *self._said_of_ties(names), *([] if self.missing else self._next())]
 
     def _said_of_failures(self) -> list[str]:
         out = [f"{count} failed: {reason}" for reason, count in self.failures.most_common()]
