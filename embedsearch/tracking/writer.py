@@ -55,7 +55,7 @@ class Writer:
         """Raises ``UserError`` where the store can't be written."""
         with self._store.writing():
             self._experiment = self._store.experiment(sweep.method)
-            _mend(self._store, sweep.method)
+            mend(self._store, sweep.method)
             run = self._sweep_run(sweep)
             self._run_id, self._grid = run.info.run_id, sweep.grid
             self._names = labels(sweep.specs)
@@ -175,7 +175,7 @@ class Writer:
         self._store.log(run.info.run_id, tags=tags)
 
 
-def _mend(store: Store, method: str) -> None:
+def mend(store: Store, method: str) -> None:
     """Close the runs that say they are running though the process that wrote them is gone."""
     for run in store.search(method, "attributes.status = 'RUNNING'"):
         run_id, tags = run.info.run_id, run.data.tags
