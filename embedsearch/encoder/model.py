@@ -14,6 +14,9 @@ from embedsearch.encoder.dropout import dropout_at
 from embedsearch.encoder.pooling import LAYERS, pool
 from embedsearch.errors import UserError
 
+ROWS_TOGETHER = 32
+"""Sentences that a CPU encodes at once: few enough to be of like length and to stay in cache."""
+
 
 class Encoder(nn.Module):
     """A backbone and its pooling, the same in training and at test.
@@ -53,16 +56,25 @@ class Encoder(nn.Module):
         In training mode, ``dropout`` sets every dropout of the backbone for this call alone; None
         keeps the backbone's own rates. In evaluation mode nothing is dropped.
         """
-        mask = batch["attention_mask"]
-        every_layer = len(LAYERS[self.pooling]) > 1
         with dropout_at(self.transformer, dropout):
-            out = self.transformer(
-                input_ids=batch["input_ids"],
-                attention_mask=mask,
-                output_hidden_states=every_layer,
-            )
+            if self.device.type != "cpu":
+                return self._encode(batch["input_ids"], batch["attention_mask"])
+            return self._encode_by_length(batch["input_ids"], batch["attention_mask"])
+
+    def _encode(self, ids: Tensor, mask: Tensor) -> Tensor:
+        every_layer = len(LAYERS[self.pooling]) > 1
+        out = self.transformer(input_ids=ids, attention_mask=mask, output_hidden_states=every_layer)
         hidden = out.hidden_states if every_layer else (out.last_hidden_state,)
         return pool(self.pooling, hidden, mask)
+
+    def _encode_by_length(self, ids: Tensor, mask: Tensor) -> Tensor:
+        """Rows of like length together, each part as wide as its longest: a CPU pays for padding,
+        where a GPU would rather have one large launch."""
+        lengths = mask.sum(1)
+        order = lengths.argsort(stable=True)
+        widths = [(rows, int(lengths[rows].max())) for rows in torch.split(order, ROWS_TOGETHER)]
+        parts = [self._encode(ids[rows, :width], mask[rows, :width]) for rows, width in widths]
+        return torch.cat(parts)[order.argsort()]
 
     @torch.no_grad()
     def embed(self, texts: Sequence[str], batch_size: int = 64) -> Tensor:

@@ -1,8 +1,12 @@
 """Pooling by hand."""
 
+from collections.abc import Callable
+from pathlib import Path
+
 import pytest
 import torch
 
+from embedsearch.encoder.model import Encoder
 from embedsearch.encoder.pooling import pool
 
 HIDDEN = [torch.full((1, 3, 2), float(i)) + torch.tensor([[[0.0], [1.0], [7.0]]]) for i in range(4)]
@@ -15,3 +19,23 @@ MASK = torch.tensor([[1, 1, 0]])
 def test_worked_values(pooling: str, value: float) -> None:
     """Hidden state i holds i, i+1 and (behind the padding) i+7."""
     assert pool(pooling, HIDDEN, MASK).tolist() == [[value, value]]
+
+
+def test_rows_encoded_by_length_are_the_same_in_their_order(
+    make_backbone: Callable[..., Path],
+) -> None:
+    """Parts of like length give what one padded batch gives, row by row, gradient included."""
+    encoder = Encoder.load(str(make_backbone("bert")), "mean")
+    lengths = torch.randint(3, 20, (70,), generator=torch.Generator().manual_seed(4))
+    ids = torch.randint(10, 500, (70, 20), generator=torch.Generator().manual_seed(5))
+    mask = (torch.arange(20) < lengths[:, None]).long()
+    by_length = encoder.encode({"input_ids": ids, "attention_mask": mask}, dropout=0.0)
+    at_once = encoder._encode(ids, mask)
+    torch.testing.assert_close(by_length, at_once, rtol=0, atol=1e-5)
+    gradients = []
+    for encoded in (by_length, at_once):
+        encoder.zero_grad()
+        encoded.pow(2).sum().backward()
+        gradients.append([p.grad.clone() for p in encoder.parameters() if p.grad is not None])
+    for first, second in zip(*gradients, strict=True):
+        torch.testing.assert_close(first, second, rtol=1e-3, atol=1e-4)

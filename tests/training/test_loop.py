@@ -36,7 +36,7 @@ def batch_at(step: int) -> Batch:
 
 def evaluate(encoder: Encoder) -> float:
     """Some number that every weight has a part in."""
-    return float(sum(p.double().abs().sum() for p in encoder.parameters()))
+    return float(sum(p.detach().double().abs().sum() for p in encoder.parameters()))
 
 
 def training(
