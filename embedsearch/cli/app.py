@@ -6,6 +6,7 @@ import typer
 
 from embedsearch.cli.best import best
 from embedsearch.cli.plan import plan
+from embedsearch.cli.snapshot import snapshot
 from embedsearch.cli.sweep import sweep
 from embedsearch.cli.train import train
 from embedsearch.cli.ui import ui
@@ -16,5 +17,5 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for command in (sweep, plan, train, best, ui):
+for command in (sweep, plan, train, best, ui, snapshot):
     app.command()(command)

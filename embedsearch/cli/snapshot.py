@@ -1,0 +1,42 @@
+"""``embedsearch snapshot``: a version of the store, by DVC."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from typer import Exit, Option, echo
+
+from embedsearch.cli import options
+from embedsearch.errors import UserError
+
+
+def snapshot(
+    keep: Annotated[
+        int | None,
+        Option(min=1, help="Checkpoints to keep of each comparable group; deletes the others."),
+    ] = None,
+    pull: Annotated[
+        bool, Option("--pull", help="Fetch the version that git has, if nothing is lost by it.")
+    ] = False,
+    store: options.Store = None,
+    storage: Annotated[
+        Path, Option(help="Folder for work in progress that the sweeps were given.")
+    ] = Path(".embedsearch"),
+) -> None:
+    """Version the store by DVC (mlruns.dvc): close it, add it, push it, and say what to commit.
+
+    Refuses while a sweep runs. In a clone, `dvc pull` brings the store.
+    """
+    from embedsearch.tracking.snapshot import pull as fetch
+    from embedsearch.tracking.snapshot import take
+    from embedsearch.tracking.store import Store
+
+    if pull and keep is not None:
+        raise UserError("--keep is for making a snapshot, --pull for fetching one: give one")
+    where = Store.open(store, storage=storage)
+    if not pull and not where.exists:
+        echo(f"nothing is recorded in {where} yet; run a sweep first", err=True)
+        raise Exit(1)
+    for line in fetch(where) if pull else take(where, keep):
+        echo(line)
