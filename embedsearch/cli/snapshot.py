@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -13,8 +14,11 @@ from embedsearch.errors import UserError
 
 def snapshot(
     keep: Annotated[
-        int | None,
-        Option(min=1, help="Checkpoints to keep of each comparable group; deletes the others."),
+        list[str] | None,
+        Option(
+            metavar="[METHOD=]N",
+            help="Checkpoints to keep of each comparable group, deleting the others; repeatable.",
+        ),
     ] = None,
     pull: Annotated[
         bool, Option("--pull", help="Fetch the version that git has, if nothing is lost by it.")
@@ -32,11 +36,22 @@ def snapshot(
     from embedsearch.tracking.snapshot import take
     from embedsearch.tracking.store import Store
 
-    if pull and keep is not None:
+    if pull and keep:
         raise UserError("--keep is for making a snapshot, --pull for fetching one: give one")
     where = Store.open(store, storage=storage)
     if not pull and not where.exists:
         echo(f"nothing is recorded in {where} yet; run a sweep first", err=True)
         raise Exit(1)
-    for line in fetch(where) if pull else take(where, keep):
+    for line in fetch(where) if pull else take(where, _bounds(keep or ())):
         echo(line)
+
+
+def _bounds(keep: Sequence[str]) -> dict[str | None, int]:
+    """By method; None for those that are not named."""
+    bounds: dict[str | None, int] = {}
+    for word in keep:
+        method, _, number = word.rpartition("=")
+        if not number.isdecimal():
+            raise UserError(f"--keep {word}: give a number of checkpoints, such as 1 or scd=3")
+        bounds[method or None] = int(number)
+    return bounds

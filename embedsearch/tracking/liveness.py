@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -59,8 +60,7 @@ class Claim:
 def is_alive(store: Store, run_id: str) -> bool:
     """Whether some process, this one included, holds the claim on a sweep run."""
     if store.database is None:
-        beat = store.client.get_run(run_id).data.tags.get(HEARTBEAT, "0")
-        return time.time() - float(beat) < STALE_S
+        return is_beating(store.client.get_run(run_id).data.tags)
     path = _path(store, run_id)
     if not path.exists():
         return False
@@ -69,6 +69,11 @@ def is_alive(store: Store, run_id: str) -> bool:
             return False
     except Timeout:
         return True
+
+
+def is_beating(tags: Mapping[str, str]) -> bool:
+    """Whether a process that writes through a server renewed its time stamp of late."""
+    return time.time() - float(tags.get(HEARTBEAT, "0")) < STALE_S
 
 
 def _path(store: Store, run_id: str) -> Path:

@@ -7,16 +7,17 @@ import shlex
 import shutil
 import sqlite3
 import tempfile
-from collections.abc import Iterable, Iterator, Set
+from collections.abc import Iterable, Iterator, Mapping, Set
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from embedsearch.errors import UserError
 from embedsearch.tracking import runs
 from embedsearch.tracking.artifacts import CHECKPOINT_FOLDER, Artifacts
-from embedsearch.tracking.liveness import is_alive
+from embedsearch.tracking.liveness import is_alive, is_beating
 from embedsearch.tracking.pruning import prune
 from embedsearch.tracking.repository import Repository, megabytes
 from embedsearch.tracking.store import Store
@@ -40,20 +41,21 @@ class Contents:
         return f"{trials}, {checkpoints}, {megabytes(self.size)}"
 
 
-def take(store: Store, keep: int | None = None) -> list[str]:
+def take(store: Store, keep: Mapping[str | None, int] = MappingProxyType({})) -> list[str]:
     """Make a version of the store and send it to the remote; what was done, line by line.
 
-    ``keep`` bounds the checkpoints of each comparable group, here and so in the version; None
-    leaves those the store has. Raises ``UserError`` while a sweep is live, and where git or DVC
-    can't do their part.
+    ``keep`` bounds the checkpoints of each comparable group, here and so in the version, by
+    method, None standing for every method not named; without a bound the store's own stay.
+    Raises ``UserError`` while a sweep is live, and where git or DVC can't do their part.
     """
     database = _database(store)
     repository = Repository.around(database.parent)
     with _quiet(store):
         for experiment in _experiments(store):
             mend(store, experiment)
-            if keep is not None:
-                prune(store, experiment, keep)
+            bound = keep.get(experiment, keep.get(None))
+            if bound is not None:
+                prune(store, experiment, bound)
         _drop_orphans(store)
         contents = _contents(store, _files(database.parent))
         said = repository.prepare()
@@ -108,11 +110,16 @@ def _database(store: Store) -> Path:
 
 @contextmanager
 def _quiet(store: Store) -> Iterator[None]:
-    """No sweep runs, and none starts. Raises ``UserError`` while one is live."""
+    """No sweep runs, and none starts. Raises ``UserError`` while one is live.
+
+    A sweep may also write this store through a server; then it has a heartbeat and no lock.
+    """
     _settle(_database(store))
     with store.writing():
         for run in store.search(None, "attributes.status = 'RUNNING'"):
-            if run.data.tags.get(runs.KIND) == "sweep" and is_alive(store, run.info.run_id):
+            tags = run.data.tags
+            alive = is_alive(store, run.info.run_id) or is_beating(tags)
+            if alive and tags.get(runs.KIND) == "sweep":
                 raise UserError(_is_live(store, run))
         yield
 

@@ -4,6 +4,8 @@ from pathlib import Path
 import pytest
 
 from embedsearch.cli import main
+from embedsearch.cli.snapshot import _bounds
+from embedsearch.errors import UserError
 
 
 def run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
@@ -25,6 +27,12 @@ def test_keep_is_not_for_pulling(capsys: pytest.CaptureFixture[str]) -> None:
     code, _, err = run(capsys, "--pull", "--keep", "2")
     assert code == 2
     assert err.count("\n") == 1
+
+
+def test_a_bound_is_a_number() -> None:
+    assert _bounds(["2", "frozen=0"]) == {None: 2, "frozen": 0}
+    with pytest.raises(UserError, match="--keep frozen=all: give a number"):
+        _bounds(["frozen=all"])
 
 
 @pytest.mark.skipif(find_spec("dvc") is None, reason="the extra 'dvc' is not installed")

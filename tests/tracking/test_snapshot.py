@@ -5,6 +5,7 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import closing
 from importlib.util import find_spec
@@ -16,7 +17,7 @@ from embedsearch.errors import UserError
 from embedsearch.tracking import repository, runs
 from embedsearch.tracking.artifacts import CHECKPOINT_FOLDER, Artifacts
 from embedsearch.tracking.ledger import StoreLedger
-from embedsearch.tracking.liveness import Claim
+from embedsearch.tracking.liveness import STALE_S, Claim
 from embedsearch.tracking.repository import Repository
 from embedsearch.tracking.snapshot import pull, take
 from embedsearch.tracking.store import Store
@@ -211,7 +212,7 @@ def test_a_pull_brings_the_store_and_then_a_newer_one(clone: Path, tmp_path: Pat
     (tmp_path / "other" / "mlruns" / ".lock").touch()
     pull(other)
     record_with_checkpoints(other, 0.4)
-    take(other, keep=2)
+    take(other, {None: 2})
     commit(tmp_path / "other")
     git(clone, "pull", "-q", str(tmp_path / "other"))
     again = pull(Store.open(root=clone / "mlruns"))
@@ -295,6 +296,11 @@ def test_a_killed_sweep_does_not_travel_as_running(store: Store, added: list[str
     writer.trial_started(make_spec(0.9))
     assert isinstance(writer._claim, Claim)
     writer._claim.release()
+    [run] = store.search(None, "attributes.run_name = 'fine (demo)'")
+    store.log(run.info.run_id, tags={runs.HEARTBEAT: f"{time.time():.0f}"})
+    with pytest.raises(UserError, match="the sweep scd fine"):  # it writes through a server
+        take(store)
+    store.log(run.info.run_id, tags={runs.HEARTBEAT: f"{time.time() - STALE_S - 1:.0f}"})
     take(store)
     assert store.search(None, "attributes.status = 'RUNNING'") == []
 
@@ -307,9 +313,11 @@ def test_keep_bounds_the_checkpoints_and_orphans_go(
     store.log(orphan.info.run_id, tags={runs.CHECKPOINT: runs.PRUNED})
     folder = Artifacts(store, orphan).folder
     assert folder and (folder / CHECKPOINT_FOLDER).is_dir()
-    assert "3 trials, 1 checkpoint," in "\n".join(take(store, keep=1))
+    assert "3 trials, 1 checkpoint," in "\n".join(take(store, {None: 1}))
     assert tags(store) == ["kept", "pruned", "pruned"]
-    assert len(list((checkout / "mlruns").rglob("model.safetensors"))) == 1
+    assert sum(path.endswith("model.safetensors") for path in added) == 1
+    assert "3 trials, 1 checkpoint," in "\n".join(take(store, {None: 0, "scd": 1}))
+    assert "3 trials, 0 checkpoints," in "\n".join(take(store, {"scd": 0}))
 
 
 def test_a_database_with_a_write_ahead_log_is_closed(
