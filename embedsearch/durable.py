@@ -61,9 +61,9 @@ def whole_folders(target: Path) -> list[Path]:
 def remove_whole(target: Path) -> None:
     """Remove a file or folder, its predecessor included: none is ever found in part."""
     for path in (_predecessor(target), target):
+        draft = _draft(path)
+        _remove(draft)
         if path.exists():
-            draft = _draft(path)
-            _remove(draft)
             path.replace(draft)
             _remove(draft)
 

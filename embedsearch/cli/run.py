@@ -88,6 +88,8 @@ class Output:
         writer = Writer(self.store, keep=self.keep, stored=lambda spec: trial.tidy(place, spec.id))
         observer = _Everyone(writer, view)
         observer.sweep_started(job.sweep, job.reused)
+        for spec_id in job.reused:
+            trial.tidy(place, spec_id)
         try:
             if job.missing:
                 run(job.missing, observer)

@@ -22,6 +22,9 @@ def prune(store: Store, method: str, keep: int) -> None:
         for entry in rank(trials, key).entries[:keep]
     }
     for run in found:
-        if run.data.tags.get(runs.CHECKPOINT) == runs.KEPT and run.info.run_id not in stay:
+        state = run.data.tags.get(runs.CHECKPOINT)
+        if state == runs.KEPT and run.info.run_id not in stay:
             store.log(run.info.run_id, tags={runs.CHECKPOINT: runs.PRUNED})
+            Artifacts(store, run).delete(CHECKPOINT_FOLDER)
+        elif state == runs.PRUNED and store.artifacts:  # it was stopped here
             Artifacts(store, run).delete(CHECKPOINT_FOLDER)

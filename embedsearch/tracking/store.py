@@ -18,6 +18,7 @@ from urllib.parse import unquote
 
 from filelock import FileLock
 
+from embedsearch.durable import write_whole
 from embedsearch.errors import UserError
 
 _QUIET = {
@@ -102,7 +103,8 @@ class Store:
             _check_server(self.uri)
         elif not self.exists:
             with self.writing(), self._explained():
-                return _client(self.uri)
+                if not self.exists:
+                    _make(self.database)
         with self._explained():
             return _client(self.uri)
 
@@ -208,6 +210,26 @@ def _is_ready(database: Path) -> bool:
         if "no such table" in str(error):
             return False
         raise
+
+
+def _make(database: Path) -> None:
+    """Have MLflow make its tables, whole or not at all: half of them it could not go on from."""
+    if database.exists() and database.stat().st_size:
+        _client(_sqlite_uri(database))
+    else:
+        write_whole(database, _make_tables)
+
+
+def _make_tables(draft: Path) -> None:
+    for kind in ("journal", "wal", "shm"):  # of a killed process: SQLite would play them back
+        draft.with_name(f"{draft.name}-{kind}").unlink(missing_ok=True)
+    uri = _sqlite_uri(draft)
+    _client(uri)
+    from mlflow.store.tracking.sqlalchemy_store import SqlAlchemyStore
+
+    engine = SqlAlchemyStore._engine_map.pop(uri, None)
+    if engine is not None:
+        engine.dispose()
 
 
 def _check_writable(database: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ class TrialRun:
         self._store, self._id = store, run.info.run_id
         self._artifacts = Artifacts(store, run)
         self._held = {
-            (metric.key, metric.step)
+            (metric.key, metric.step): metric.value
             for name in run.data.metrics
             for metric in store.client.get_metric_history(self._id, name)
         }
@@ -51,9 +52,11 @@ class TrialRun:
         """
         for measurement in result.history:
             self._add(measurement)
-        attempt = sum(name == runs.SECONDS for name, _ in self._held)
-        for name, value in runs.summary(result).items():
-            self._add_number(name, value, 0 if name == runs.START else attempt)
+        numbers = runs.summary(result)
+        self._add_number(runs.START, numbers.pop(runs.START, None), 0)
+        attempt = self._attempt(numbers)
+        for name, value in numbers.items():
+            self._add_number(name, value, attempt)
         folder = whole_folder(Path(result.checkpoint)) if result.checkpoint else None
         if folder:
             self._artifacts.put_folder(CHECKPOINT_FOLDER, folder)
@@ -76,9 +79,15 @@ class TrialRun:
             if name == runs.DEV and measurement.step == 0:
                 self._add_number(runs.START, value, 0)
 
-    def _add_number(self, name: str, value: float, step: int) -> None:
-        if (name, step) not in self._held:
-            self._held.add((name, step))
+    def _attempt(self, numbers: Mapping[str, float]) -> int:
+        """How often the trial was tried before this result, which may be half recorded already."""
+        last = max((step for name, step in self._held if name == runs.SECONDS), default=-1)
+        same = all(self._held.get((name, last)) == value for name, value in numbers.items())
+        return last if same else last + 1
+
+    def _add_number(self, name: str, value: float | None, step: int) -> None:
+        if value is not None and (name, step) not in self._held:
+            self._held[name, step] = value
             self._waiting.append((name, value, step))
 
     def _write(self) -> None:

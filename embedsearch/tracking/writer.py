@@ -106,7 +106,8 @@ class Writer:
             if trial:
                 trial.interrupted()
         self._trials.clear()
-        self._store.log(self._run_id, tags={**tags, runs.STATUS: str(status)})
+        ended = {runs.REASON: "", runs.STATUS: str(status)}
+        self._store.log(self._run_id, tags={**tags, **ended})
         self._store.client.set_terminated(self._run_id, runs.mlflow_status(status))
         if self._claim:
             self._claim.release()
@@ -125,18 +126,21 @@ class Writer:
             runs.NOTES: json.dumps(dict(sweep.notes)),
         }
         same = runs.condition(kind="sweep", sweep_id=sweep.id)
-        for run in self._store.search(sweep.method, same):
-            if not is_alive(self._store, run.info.run_id):
-                self._take_over(run, tags)
-                return run
-        identity = {runs.KIND: "sweep", runs.SWEEP_ID: sweep.id, runs.GRIDS: sweep.grid}
-        run = self._store.client.create_run(
-            self._experiment,
-            run_name=f"{sweep.grid} ({sweep.preset})",
-            tags={**tags, **identity, **self._origin},
-        )
+        found = self._store.search(sweep.method, same)
+        run = next((r for r in found if not is_alive(self._store, r.info.run_id)), None)
+        if run is not None:
+            self._take_over(run, tags)
+        else:
+            identity = {runs.KIND: "sweep", runs.SWEEP_ID: sweep.id, runs.GRIDS: sweep.grid}
+            run = self._store.client.create_run(
+                self._experiment,
+                run_name=f"{sweep.grid} ({sweep.preset})",
+                tags={**tags, **identity, **self._origin},
+            )
         shown = {"grid": sweep.grid, "preset": sweep.preset, "trials": str(len(sweep.specs))}
-        self._store.log(run.info.run_id, params=shown)
+        missing = {k: text for k, text in shown.items() if k not in run.data.params}
+        if missing:
+            self._store.log(run.info.run_id, params=missing)
         return run
 
     def _join_grid(self, sweep: Sweep, reused: Mapping[str, TrialResult]) -> None:
