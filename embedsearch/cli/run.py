@@ -96,7 +96,8 @@ class Output:
         except KeyboardInterrupt:
             pass
         finally:
-            observer.sweep_ended(job.sweep, view.results)
+            with search.unstoppable():
+                observer.sweep_ended(job.sweep, view.results)
         return self._say(Summary(job.sweep, view.results), console)
 
     def _say(self, summary: Summary, console: Console) -> int:

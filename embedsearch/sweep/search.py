@@ -52,17 +52,47 @@ def connected(cluster: Cluster) -> Iterator[Mapping[str, float]]:
 
     try:
         ray.init(address=cluster.address or "local", **_quiet(cluster))
-    except (ConnectionError, ValueError, RuntimeError) as error:
-        raise UserError(
-            f"no Ray cluster answers at '{cluster.address}' ({error}); start one with 'ray start "
-            "--head', or leave --address out to run on this machine"
-        ) from error
+    except Exception as error:
+        raise UserError(_why_not(cluster.address, error)) from error
+    _silence()
     before = signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
     try:
         yield ray.cluster_resources()
     finally:
         signal.signal(signal.SIGTERM, before)
-        ray.shutdown()
+        with unstoppable():
+            ray.shutdown()
+
+
+@contextmanager
+def unstoppable() -> Iterator[None]:
+    """Ctrl-C and SIGTERM do nothing in here: for the short way out, which must be gone whole."""
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    before = [signal.signal(number, signal.SIG_IGN) for number in numbers]
+    try:
+        yield
+    finally:
+        for number, handler in zip(numbers, before, strict=True):
+            signal.signal(number, handler)
+
+
+def _why_not(address: str | None, error: Exception) -> str:
+    reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
+    if address is None:
+        return f"Ray did not start on this machine ({reason}); give the same command again"
+    return (
+        f"no Ray cluster answers at '{address}' ({reason}); start one with 'ray start --head', or "
+        "leave --address out to run on this machine"
+    )
+
+
+def _silence() -> None:
+    """What befalls Ray's processes is ours to tell; it would print it among a program's JSON."""
+    from ray._private import worker
+
+    worker.print_to_stdstream = lambda *_, **__: None
+    for name in ("ray", "ray.tune", "ray.air"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)
 
 
 _ENVIRONMENT = {
@@ -100,6 +130,7 @@ def run_trials(
     its imports and its backbone once.
     """
     from ray import tune
+    from ray.exceptions import RayError
 
     relay = _Relay(specs, observer)
     with tempfile.TemporaryDirectory(prefix="embedsearch-") as scratch:
@@ -121,8 +152,16 @@ def run_trials(
                 verbose=0,
             ),
         )
-        tuner.fit()
+        try:
+            tuner.fit()
+        except (RayError, tune.TuneError, ConnectionError) as error:
+            raise UserError(_lost(error)) from error
     return relay.results
+
+
+def _lost(error: Exception) -> str:
+    reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
+    return f"Ray was lost ({reason}); give the same command again to go on"
 
 
 def draw(axes: Mapping[str, Axis], seed: int) -> Iterator[Mapping[str, Scalar]]:
