@@ -9,6 +9,7 @@ import logging
 import math
 import traceback
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -105,20 +106,30 @@ def run(spec: TrialSpec, place: Place, report: Report) -> TrialResult:
     the first, then takes its result.
     """
     work = place.work(spec.id)
-    work.mkdir(parents=True, exist_ok=True)
-    with FileLock(work / "lock"):
-        remove_drafts(work)
-        result = finished(work)
-        if result is not None:
-            for measurement in result.history:
-                report(measurement)
-        else:
-            result = _attempt(spec, place, report)
-            if result.status.is_final:
-                write_json(work / "result.json", result.to_json())
+    try:
+        work.mkdir(parents=True, exist_ok=True)
+        with FileLock(work / "lock"):
+            return _run_alone(spec, place, report)
+    except OSError as error:
+        text = f"{work} can't be written ({error.strerror or error}): make room or mend that"
+        return TrialResult(spec.id, Status.FAILED, text)
+
+
+def _run_alone(spec: TrialSpec, place: Place, report: Report) -> TrialResult:
+    """``run``, in the one process that holds the trial's lock."""
+    work = place.work(spec.id)
+    remove_drafts(work)
+    result = finished(work)
+    if result is not None:
+        for measurement in result.history:
+            report(measurement)
+    else:
+        result = _attempt(spec, place, report)
         if result.status.is_final:
-            Checkpoint(work / "state").remove()
-        return result
+            write_json(work / "result.json", result.to_json())
+    if result.status.is_final:
+        Checkpoint(work / "state").remove()
+    return result
 
 
 def finished(work: Path) -> TrialResult | None:
@@ -166,7 +177,8 @@ def _attempt(spec: TrialSpec, place: Place, report: Report) -> TrialResult:
     except UserError as error:
         return TrialResult(spec.id, Status.FAILED, str(error))
     except Exception as error:
-        write_text(work / "error.txt", traceback.format_exc())
+        with suppress(OSError):  # the disk may be full, and that the reason
+            write_text(work / "error.txt", traceback.format_exc())
         first = (str(error).strip().splitlines() or [""])[0]
         reason = f"{type(error).__name__}: {first} (see {work / 'error.txt'})"
         return TrialResult(spec.id, Status.FAILED, reason)

@@ -95,20 +95,12 @@ def opening_job(folder: Path, number: int, how: str) -> None:
 
 def sweep_job(folder: Path, number: int, how: str) -> None:
     """The sweep command as it is, but that its trials run here instead of over Ray."""
-    from contextlib import nullcontext
-
     from embedsearch import trial
     from embedsearch.cli import main, surroundings
-    from embedsearch.sweep import search
+    from tests.here import without_ray
 
-    def run_trials(specs: Any, place: Any, cluster: Any, observer: Any) -> None:
-        for spec in specs:
-            observer.trial_started(spec)
-            result = trial.run(spec, place, partial(observer.measured, spec))
-            observer.trial_ended(spec, result)
-
+    without_ray()
     vars(surroundings)["Place"] = partial(trial.Place, save_s=0)
-    vars(search).update(run_trials=run_trials, connected=nullcontext)
     stop = Stop(folder, number, how)
     preset = str(folder.parent / "tiny.yaml")
     with pytest.raises(SystemExit) as end:

@@ -18,6 +18,7 @@ from embedsearch.records import Measurement, Observer, Sweep, TrialResult, Trial
 from embedsearch.report.live import LiveView, PlainView
 from embedsearch.report.summary import Summary
 from embedsearch.sweep import search
+from embedsearch.tracking.guarded import Guarded
 from embedsearch.tracking.ledger import StoreLedger
 from embedsearch.tracking.store import Store
 from embedsearch.tracking.writer import Writer
@@ -86,7 +87,7 @@ class Output:
         )
         place = job.surroundings.place
         writer = Writer(self.store, keep=self.keep, stored=lambda spec: trial.tidy(place, spec.id))
-        observer = _Everyone(writer, view)
+        observer = _Everyone(view, Guarded(self.store, writer))
         observer.sweep_started(job.sweep, job.reused)
         for spec_id in job.reused:
             trial.tidy(place, spec_id)

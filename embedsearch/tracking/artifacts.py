@@ -99,4 +99,7 @@ class Artifacts:
 
 
 def _copy(source: Path, target: Path) -> None:
-    shutil.copytree(source, target)
+    try:
+        shutil.copytree(source, target)
+    except shutil.Error as error:  # a list of all files with their reasons
+        raise OSError(error.args[0][0][-1]) from error

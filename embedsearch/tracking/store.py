@@ -68,7 +68,7 @@ class Store:
 
         Raises ``UserError`` where there is a file that can't be read.
         """
-        with self._explained():
+        with self.explained():
             return self.database is None or _is_ready(self.database)
 
     @contextmanager
@@ -77,7 +77,7 @@ class Store:
 
         Raises ``UserError`` where the store can't be written.
         """
-        with self._explained():
+        with self.explained():
             self._lock.acquire()
             if self.database:
                 _check_writable(self.database)
@@ -102,10 +102,10 @@ class Store:
         if self.database is None:
             _check_server(self.uri)
         elif not self.exists:
-            with self.writing(), self._explained():
+            with self.writing(), self.explained():
                 if not self.exists:
                     _make(self.database)
-        with self._explained():
+        with self.explained():
             return _client(self.uri)
 
     def experiment(self, method: str) -> str:
@@ -166,16 +166,18 @@ class Store:
                 return
 
     @contextmanager
-    def _explained(self) -> Iterator[None]:
-        """Say in one sentence why the store can't be opened."""
+    def explained(self, doing: str = "open") -> Iterator[None]:
+        """Say in one sentence why the store can't be opened, or written."""
         try:
             yield
         except UserError:
             raise
         except Exception as error:
-            reason = str(error).strip().splitlines()[0]
+            reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
+            todo = "make room or mend that, and give the same command again to go on, or name"
+            hint = "name" if doing == "open" else todo
             raise UserError(
-                f"can't open the store {self}: {reason}; name another one with --store or "
+                f"can't {doing} the store {self}: {reason}; {hint} another one with --store or "
                 "MLFLOW_TRACKING_URI"
             ) from error
 
