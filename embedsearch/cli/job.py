@@ -7,12 +7,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from embedsearch import trial
+from embedsearch.cli.change import Change
 from embedsearch.cli.options import Choices
 from embedsearch.cli.surroundings import Surroundings, surroundings
 from embedsearch.config import parse_overrides
 from embedsearch.labels import assigned, varied
 from embedsearch.methods.base import resolve
 from embedsearch.records import Scalar, Status, Sweep, TrialResult, TrialSpec, content_id
+from embedsearch.sweep.axis import Range
 from embedsearch.sweep.region import GridPoints
 from embedsearch.sweep.search import draw
 from embedsearch.sweep.space import Space, find_space, load_space
@@ -30,6 +32,8 @@ class Job:
     points: GridPoints
     sweep: Sweep
     reused: Mapping[str, TrialResult]
+    change: Change | None = None
+    """Since earlier sweeps of the grid; None for a single trial."""
 
     @property
     def missing(self) -> list[TrialSpec]:
@@ -46,6 +50,7 @@ class Job:
         excluded = f", {points.excluded} excluded by conditions" if points.excluded else ""
         lines = [f"{trials}{dropped}{excluded}, {known} known, {len(self.missing)} to run, "
                  f"{at_once} at once"]  # fmt: skip
+        lines += self.change.said() if self.change else []
         if "around" in self.sweep.notes:
             centre = json.loads(str(self.sweep.notes["centre"]))
             where = assigned(centre, varied(self.sweep.specs))
@@ -79,7 +84,7 @@ def make_job(choices: Choices, ledger: StoreLedger, gpus: float, address: str | 
         specs=specs,
         notes=notes,
     )
-    return Job(space, layout.surroundings, points, sweep, reused)
+    return Job(space, layout.surroundings, points, sweep, reused, layout.change(specs))
 
 
 @dataclass(frozen=True)
@@ -94,7 +99,8 @@ class _Layout:
         """The grid that was asked for, else the space's first; None for a single trial."""
         if self.choices.single:
             return None
-        return self.choices.grid or next(iter(self.space.grids))
+        grid = self.choices.grid
+        return next(iter(self.space.grids)) if grid is None else grid
 
     def points(self) -> tuple[GridPoints, dict[str, Scalar]]:
         """The points to run, and what a reader of the sweep should know of them."""
@@ -109,11 +115,25 @@ class _Layout:
         }
         if centre is not None:
             notes |= {"centre": json.dumps(dict(centre)), "around": where}
-            notes["setting"] = self._setting_id()
-        return points, notes
+        return points, {**notes, "setting": self._setting_id()}
 
     def specs(self, points: GridPoints) -> tuple[TrialSpec, ...]:
         return tuple(map(self.surroundings.setting.spec, points.points))
+
+    def change(self, specs: Sequence[TrialSpec]) -> Change | None:
+        """What is new in the grid, and what has left it, since it was swept in this setting."""
+        if self.grid is None:
+            return None
+        earlier = self.ledger.earlier(self.space.name, self.grid, self._setting_id())
+        now = {spec.id for spec in specs}
+        if earlier <= now:
+            return Change.since(earlier, now, now)
+        grid = self.space.grid(self.grid)
+        drawn = any(isinstance(axis, Range) for axis in grid.values.values())
+        many = len(earlier | now) if drawn else EVERY_POINT
+        centre = self._centre()[0] if grid.around else None
+        whole = self.specs(self._points(self.grid, centre, many))
+        return Change.since(earlier, now, {spec.id for spec in whole})
 
     def _points(
         self, grid: str | None, centre: Mapping[str, Scalar] | None, max_trials: int | None

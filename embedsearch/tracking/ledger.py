@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -96,6 +97,16 @@ class StoreLedger:
             for run in sorted(found, key=lambda run: -run.info.start_time)
             if run.info.status != "FINISHED"
         ]
+
+    def earlier(self, method: str, grid: str, setting: str) -> frozenset[str]:
+        """The spec ids of all sweeps of a grid whose notes name the same ``setting``."""
+        found: set[str] = set()
+        for run in self._store.search(method, runs.condition(kind="sweep", grid=grid)):
+            if json.loads(run.data.tags[runs.NOTES]).get("setting") != setting:
+                continue
+            with suppress(OSError, ValueError):  # killed before it was written
+                found |= set(Artifacts(self._store, run).get_json("sweep.json")["specs"])
+        return frozenset(found)
 
     def export(self, run_id: str, target: Path) -> None:
         """Copy a trial's checkpoint to ``target``, whole or not at all.
