@@ -66,6 +66,8 @@ class TrialSpec:
     precision: str
     """``fp32`` or ``bf16``."""
     threads: int
+    code: str = ""
+    """Names the source of a method that is not the package's own, whose edits no version counts."""
     numerics: int = NUMERICS
 
     @property

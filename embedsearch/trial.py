@@ -7,6 +7,7 @@ import functools
 import json
 import logging
 import math
+import sys
 import traceback
 from collections.abc import Callable
 from contextlib import suppress
@@ -28,7 +29,7 @@ from embedsearch.encoder.model import Encoder
 from embedsearch.errors import UserError
 from embedsearch.evaluation.sts import score_pairs
 from embedsearch.methods.base import Batch, Method, MethodConfig, resolve
-from embedsearch.records import Point, Source, Status, TrialResult, TrialSpec
+from embedsearch.records import Point, Source, Status, TrialResult, TrialSpec, content_id
 from embedsearch.training.checkpoint import Checkpoint
 from embedsearch.training.loop import Course, Diverged, Report, Training
 
@@ -72,6 +73,7 @@ class Setting:
             device=self.device,
             precision=self.precision,
             threads=self.threads,
+            code=_code_of(method),
         )
 
     def _total_steps(self, config: MethodConfig) -> int:
@@ -79,6 +81,15 @@ class Setting:
         if self.steps is not None:
             return self.steps
         return max(1, math.floor((self.epochs or 1) * batches.steps_per_epoch))
+
+
+def _code_of(method: type[Method]) -> str:
+    """What a method's module says, so that an edited one is another; empty for the package's own,
+    whose changes ``NUMERICS`` counts."""
+    module = sys.modules[method.__module__]
+    if module.__name__.startswith("embedsearch.") or not module.__file__:
+        return ""
+    return content_id(Path(module.__file__).read_text(encoding="utf-8"))
 
 
 @dataclass(frozen=True)
@@ -229,6 +240,8 @@ def _prepare(spec: TrialSpec) -> None:
         torch.use_deterministic_algorithms(True)
     elif not torch.cuda.is_available():
         raise UserError("the trial wants a GPU, and its worker sees none: give --device cpu")
+    else:
+        torch.cuda.empty_cache()  # for trials that share the card
 
 
 def _encoder(spec: TrialSpec, pooling: str) -> Encoder:

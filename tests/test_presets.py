@@ -30,7 +30,7 @@ def test_the_demo_needs_nothing_but_the_package() -> None:
     assert demo.steps is not None and demo.steps % demo.eval_steps == 0
     assert demo.epochs is None
     assert demo.cap("scd", "coarse") == 12
-    assert demo.values_of("scd")["projector_dim"] == "512"
+    assert "projector_dim" in demo.values_of("scd")
     assert "projector_dim" not in demo.values_of("simcse")
 
 

@@ -218,3 +218,26 @@ def test_a_gpu_trial_in_bf16(make_setting: Make, place: trial.Place) -> None:
 def test_no_gpu_is_one_sentence(make_setting: Make, place: trial.Place) -> None:
     result, _ = run(make_setting(device="cuda").spec(make_point()), place)
     assert result.status is Status.FAILED and "--device cpu" in result.reason
+
+
+def test_an_edited_method_of_ones_own_is_another(
+    make_setting: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the package ships is counted by its version of the numerics; other code by itself."""
+    from embedsearch.records import Point
+
+    source = (
+        "from embedsearch.methods.simcse import SimCSE\n"
+        "class Mine(SimCSE):\n"
+        "    def terms(self, views, batch):\n"
+        "        return {'mine': 1.0 * super().terms(views, batch)['contrast']}\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    shipped = make_point("simcse")
+    point = Point("mine", "mine:Mine", shipped.values)
+    setting, ids = make_setting(), []
+    for text in (source, source.replace("1.0", "2.0"), source):
+        (tmp_path / "mine.py").write_text(text)
+        ids.append(setting.spec(point).id)
+    assert ids[0] != ids[1] and ids[0] == ids[2]
+    assert setting.spec(shipped).code == ""

@@ -6,6 +6,7 @@ import errno
 import signal
 import sys
 import threading
+from pathlib import Path
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -14,6 +15,8 @@ def main(arguments: list[str] | None = None) -> None:
 
     A mistake of the user is one sentence on standard error, without a traceback.
     """
+    if "" not in sys.path and str(Path.cwd()) not in sys.path:
+        sys.path.insert(0, str(Path.cwd()))  # a method of one's own, as with python -m
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
     from embedsearch.errors import UserError

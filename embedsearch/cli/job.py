@@ -11,16 +11,18 @@ from embedsearch.cli.change import Change
 from embedsearch.cli.options import Choices
 from embedsearch.cli.surroundings import Surroundings, surroundings
 from embedsearch.config import parse_overrides
+from embedsearch.errors import UserError
 from embedsearch.labels import assigned, varied
 from embedsearch.methods.base import resolve
 from embedsearch.records import Scalar, Status, Sweep, TrialResult, TrialSpec, content_id
-from embedsearch.sweep.axis import Range
 from embedsearch.sweep.region import GridPoints
 from embedsearch.sweep.search import draw
 from embedsearch.sweep.space import Space, find_space, load_space
 from embedsearch.tracking.ledger import StoreLedger
 
 EVERY_POINT = 1_000_000
+DRAWN_POINTS = 500
+"""How far back the best of a grid of ranges is looked for, in the order of its draws."""
 
 
 @dataclass(frozen=True)
@@ -129,8 +131,7 @@ class _Layout:
         if earlier <= now:
             return Change.since(earlier, now, now)
         grid = self.space.grid(self.grid)
-        drawn = any(isinstance(axis, Range) for axis in grid.values.values())
-        many = len(earlier | now) if drawn else EVERY_POINT
+        many = len(earlier | now) if grid.is_drawn else EVERY_POINT
         centre = self._centre()[0] if grid.around else None
         whole = self.specs(self._points(self.grid, centre, many))
         return Change.since(earlier, now, {spec.id for spec in whole})
@@ -140,6 +141,8 @@ class _Layout:
     ) -> GridPoints:
         overrides = parse_overrides(self.choices.overrides or [])
         if self.choices.pooling is not None:
+            if "pooling" in overrides:
+                raise UserError("--pooling and pooling=… say the same: give one of them")
             overrides["pooling"] = self.choices.pooling
         return self.space.points(
             grid,
@@ -161,7 +164,8 @@ class _Layout:
         return self._best_of(self.space.grid(str(self.grid)).around)
 
     def _best_of(self, grid: str) -> tuple[Mapping[str, Scalar] | None, str]:
-        specs = self.specs(self._points(grid, None, EVERY_POINT))
+        many = DRAWN_POINTS if self.space.grid(grid).is_drawn else EVERY_POINT
+        specs = self.specs(self._points(grid, None, many))
         results = self.ledger.results(specs)
         best = best_of(specs, results)
         if best is None:

@@ -53,8 +53,9 @@ class Choices:
         str | None, Option(help="Of the corpus: text, jsonl, csv, tsv, parquet; found if none.")
     ] = None
     storage: Annotated[
-        Path, Option(help="Folder for work in progress and caches, seen by all nodes.")
-    ] = Path(".embedsearch")
+        Path | None,
+        Option(help="Work in progress and caches, seen by all nodes; .embedsearch by the store."),
+    ] = None
     single: bool = False
     """One trial at the method's defaults, no grid. Not an option: the command decides."""
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from rich.console import Console
 
 from embedsearch.cli.job import Job, make_job
@@ -15,11 +17,13 @@ from embedsearch.tracking.store import Store
 
 def show_plan(choices: Choices, store: str | None) -> None:
     """Print a job: a line a trial, then the cost of those that are left."""
-    ledger = StoreLedger(Store.open(store, storage=choices.storage))
+    opened = Store.open(store)
+    ledger = StoreLedger(opened)
+    choices = replace(choices, storage=choices.storage or opened.storage)
     resources = search.local_resources()
     job = make_job(choices, ledger, resources["GPU"])
     at_once = search.trials_at_once(resources, job.surroundings.cluster)
-    console = Console(highlight=False)
+    console = Console(highlight=False, markup=False)
     names = labels(job.sweep.specs)
     console.print(job.surroundings.said, *job.said(at_once), sep="\n", soft_wrap=True)
     for spec in job.sweep.specs:

@@ -6,7 +6,7 @@ import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rich.console import Console
 
@@ -35,7 +35,8 @@ def run_sweep(
 
     A cluster of our own is started only where something is left to run.
     """
-    output = Output(Store.open(store, storage=choices.storage), _kept(keep), as_json)
+    output = Output(Store.open(store), _kept(keep), as_json)
+    choices = output.beside_the_store(choices)
     with ExitStack() as stack:
         if address is None:
             resources: Mapping[str, float] = search.local_resources()
@@ -54,7 +55,8 @@ def run_sweep(
 
 def run_one(choices: Choices, *, store: str | None, as_json: bool) -> int:
     """Run the one trial ``choices`` describe in this process, and give the exit code."""
-    output = Output(Store.open(store, storage=choices.storage), None, as_json)
+    output = Output(Store.open(store), None, as_json)
+    choices = output.beside_the_store(choices)
     job = make_job(choices, output.ledger, search.local_resources().get("GPU", 0))
 
     def in_process(specs: Sequence[TrialSpec], observer: Observer) -> None:
@@ -78,9 +80,13 @@ class Output:
     def ledger(self) -> StoreLedger:
         return StoreLedger(self.store)
 
+    def beside_the_store(self, choices: Choices) -> Choices:
+        """``choices`` with the storage that belongs to the store, unless they name another."""
+        return replace(choices, storage=choices.storage or self.store.storage)
+
     def conclude(self, job: Job, run: Run, at_once: int) -> int:
         """Run what is missing, show it, and say how it ended; the exit code."""
-        console = Console(stderr=self.as_json, highlight=False)
+        console = Console(stderr=self.as_json, highlight=False, markup=False)
         console.print(job.surroundings.said, *job.said(at_once), sep="\n", soft_wrap=True)
         view = (LiveView if console.is_terminal else PlainView)(
             console, at_once, _seconds_a_trial(job, self.ledger)

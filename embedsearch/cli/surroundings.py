@@ -10,7 +10,7 @@ from embedsearch.data.corpus import open_corpus
 from embedsearch.data.pairs import read_dev_pairs
 from embedsearch.encoder.backbone import describe, fingerprint, locate
 from embedsearch.errors import UserError
-from embedsearch.presets import Preset, load_preset
+from embedsearch.presets import WORDS, Preset, load_preset
 from embedsearch.records import Source
 from embedsearch.sweep.search import Cluster
 from embedsearch.trial import Place, Setting
@@ -41,7 +41,7 @@ def surroundings(
     gpus_each = preset.gpus_per_trial if preset.gpus_per_trial is not None else 1.0
     gpus_each = gpus_each if device == "cuda" else 0.0
     cluster = Cluster(address, preset.cpus_per_trial, gpus_each)
-    place = Place(choices.storage.expanduser().absolute(), gpus_each or preset.cpus_per_trial)
+    place = Place(_storage(choices), gpus_each or preset.cpus_per_trial)
     facts = describe(preset.backbone)
     print_of = fingerprint(Path(facts.location))
     backbone = Source(facts.location, print_of, _name(preset.backbone))
@@ -127,6 +127,17 @@ def _corpus(preset: Preset, choices: Choices, place: Place) -> tuple[Source, int
     return Source(str(corpus.folder), corpus.fingerprint, corpus.name), len(corpus)
 
 
+def _storage(choices: Choices) -> Path:
+    folder = (choices.storage or Path(".embedsearch")).expanduser().absolute()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UserError(
+            f"--storage {folder}: it can't be a folder ({error.strerror}); name another one"
+        ) from error
+    return folder
+
+
 def _name(location: str) -> str:
     """``nano`` and hub names as they are, folders by their own name."""
     path = Path(location).expanduser()
@@ -134,5 +145,8 @@ def _name(location: str) -> str:
 
 
 def _absolute(location: str) -> str:
+    """A path that every worker finds; a word (``demo``) or hub name as it is."""
+    if location in WORDS or location.startswith("hf:"):
+        return location
     path = Path(location).expanduser()
     return str(path.resolve()) if path.exists() else location

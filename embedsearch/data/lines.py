@@ -19,7 +19,7 @@ def read_lines(path: Path, encoding: str = "utf-8") -> Iterator[str]:
         with path.open(encoding=without_mark(encoding)) as file:
             for line in file:
                 yield line.rstrip("\n")
-    except UnicodeDecodeError as error:
+    except UnicodeError as error:
         raise undecodable(path, encoding) from error
     except OSError as error:
         raise UserError(
@@ -31,7 +31,8 @@ def without_mark(encoding: str) -> str:
     """The codec that reads ``encoding`` and drops its byte order mark."""
     try:
         name = codecs.lookup(encoding).name
-    except LookupError as error:
+        "".encode(name)  # some codecs are from text to text or from bytes to bytes
+    except (LookupError, UnicodeError) as error:
         raise UserError(f"there is no encoding '{encoding}'; try utf-8 or latin-1") from error
     return "utf-8-sig" if name == "utf-8" else name
 
@@ -45,6 +46,9 @@ def undecodable(path: Path, encoding: str) -> UserError:
                 if any("\udc80" <= character <= "\udcff" for character in line):
                     place = f"{path}, line {number}"
                     break
-    except UnicodeDecodeError:
+    except UnicodeError:
         pass  # a codec that can't go on past a bad byte: the file alone is named
-    return UserError(f"{place}: not valid {encoding}; give --encoding, such as --encoding latin-1")
+    return UserError(
+        f"{place}: not valid {encoding}; give --encoding, such as --encoding latin-1, for a "
+        "corpus, and save any other file as UTF-8"
+    )

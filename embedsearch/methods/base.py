@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
 
@@ -92,9 +92,6 @@ class Method(nn.Module):
     def terms(self, views: Views, batch: Batch) -> dict[str, Tensor]:
         """The loss as weighted scalars, one per term of the paper; their sum is minimised."""
         raise NotImplementedError
-
-    def fit(self, encoder: Encoder, sentences: Sequence[str]) -> None:
-        """What is fitted in closed form rather than trained (whitening); nothing by default."""
 
     def parameter_groups(self, encoder: Encoder, learning_rate: float) -> list[ParameterGroup]:
         """What is trained, at which rate; by default backbone and heads alike."""

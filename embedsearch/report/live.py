@@ -118,7 +118,7 @@ class LiveView(Board):
     def _draw(self) -> Table:
         bar = ProgressBar(total=max(1, self.total), completed=len(self.results), width=40)
         rows = Table.grid(padding=(0, 2))
-        for spec_id, spec in self.running.items():
+        for spec_id, spec in list(self.running.items()):
             rows.add_row("  " + self.names[spec_id], _pulse(spec, self.latest.get(spec_id)))
         frame = Table.grid()
         for part in (Text(self.line()), bar, rows):

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict
 
 from embedsearch.config import fields
 from embedsearch.document import Series, Table, Where
-from embedsearch.sweep.axis import Axis, Near, parse_axis
+from embedsearch.sweep.axis import Axis, Near, Range, parse_axis
 from embedsearch.sweep.condition import Condition
 
 Axes = Mapping[str, Axis | Near]
@@ -42,6 +42,12 @@ class Grid:
     conditions: tuple[Condition, ...] = ()
     places: Mapping[str, Where] = field(default_factory=dict)
     """Where each of its values is written."""
+
+    @property
+    def is_drawn(self) -> bool:
+        """Whether it has no end: some of its axes are ranges."""
+        axes = [*self.values.values(), *(a for f in self.families.values() for a in f.values())]
+        return any(isinstance(axis, Range) for axis in axes)
 
     def axes(self, family: str) -> dict[str, Axis | Near]:
         """What each hyperparameter may be for a backbone family; ``UserError`` if it has none."""

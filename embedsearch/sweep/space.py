@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from embedsearch.config import unknown, validate
 from embedsearch.document import COMMAND_LINE, Where, read_yaml
@@ -23,6 +23,9 @@ _PACKAGE = Path(__file__).parents[1]
 OWN_FOLDER = Path("search_spaces")
 
 
+GridName = Annotated[str, StringConstraints(pattern=r"^\w[\w-]*$")]
+
+
 class _SpaceFile(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
@@ -30,7 +33,7 @@ class _SpaceFile(BaseModel):
     about: str = ""
     fixed: dict[str, Any] = {}
     conditions: list[Any] = []
-    grids: dict[str, GridFile]
+    grids: dict[GridName, GridFile] = Field(min_length=1)
 
 
 @dataclass(frozen=True)

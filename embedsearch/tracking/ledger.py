@@ -51,14 +51,19 @@ class StoreLedger:
         )
 
     def seconds_per_step(self, method: str) -> float | None:
-        """Median over the method's finished trials; None without any."""
+        """Median over the method's longer finished trials; None without any.
+
+        A short one says little: start and first score would be spread over few steps.
+        """
         finished = self._store.search(method, runs.condition(kind="trial", status="finished"))
         costs = [
-            run.data.metrics[runs.SECONDS] / int(run.data.params["total_steps"])
+            (int(run.data.params["total_steps"]), run.data.metrics[runs.SECONDS])
             for run in finished
-            if int(run.data.params["total_steps"]) > 0 and runs.SECONDS in run.data.metrics
+            if runs.SECONDS in run.data.metrics
         ]
-        return median(costs) if costs else None
+        longest = max((steps for steps, _ in costs), default=0)
+        per_step = [seconds / steps for steps, seconds in costs if 0 < steps >= longest / 2]
+        return median(per_step) if per_step else None
 
     def best(
         self,

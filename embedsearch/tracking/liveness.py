@@ -6,6 +6,8 @@ store is a server, processes on other machines ask too, so there it renews a tim
 
 from __future__ import annotations
 
+import os
+import socket
 import threading
 import time
 from collections.abc import Mapping
@@ -17,6 +19,7 @@ from filelock import FileLock, Timeout
 from embedsearch.tracking.runs import HEARTBEAT
 from embedsearch.tracking.store import Store
 
+PROCESS = "embedsearch.process"
 BEAT_S = 30.0
 STALE_S = 300.0
 
@@ -31,9 +34,10 @@ class Claim:
         if store.database:
             path = _path(store, run_id)
             path.parent.mkdir(parents=True, exist_ok=True)
-            self._lock = FileLock(path, timeout=0, thread_local=False)
-            self._lock.acquire()
+            self._lock = FileLock(path, timeout=10, thread_local=False)
+            self._lock.acquire()  # at most for the moment in which another process asks
         else:
+            store.client.set_tag(run_id, PROCESS, f"{os.getpid()}@{socket.gethostname()}")
             self._beat(time.time())
             threading.Thread(target=self._keep_beating, daemon=True).start()
 
@@ -72,8 +76,25 @@ def is_alive(store: Store, run_id: str) -> bool:
 
 
 def is_beating(tags: Mapping[str, str]) -> bool:
-    """Whether a process that writes through a server renewed its time stamp of late."""
-    return time.time() - float(tags.get(HEARTBEAT, "0")) < STALE_S
+    """Whether a process that writes through a server renewed its time stamp of late.
+
+    One of this machine is asked for itself: it may have been killed a moment ago.
+    """
+    fresh = time.time() - float(tags.get(HEARTBEAT, "0")) < STALE_S
+    return fresh and not _has_died_here(tags.get(PROCESS, ""))
+
+
+def _has_died_here(process: str) -> bool:
+    pid, _, host = process.partition("@")
+    if host != socket.gethostname():
+        return False
+    try:
+        os.kill(int(pid), 0)
+    except ProcessLookupError:
+        return True
+    except PermissionError:
+        return False
+    return False
 
 
 def _path(store: Store, run_id: str) -> Path:

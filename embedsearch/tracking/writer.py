@@ -44,6 +44,7 @@ class Writer:
         self._claim: Claim | None = None
         self._trials: dict[str, TrialRun | None] = {}
         self._new_checkpoints = 0
+        self._left: list[tuple[TrialSpec, TrialResult]] = []
 
     def __enter__(self) -> Self:
         return self
@@ -75,13 +76,16 @@ class Writer:
 
     def trial_ended(self, spec: TrialSpec, result: TrialResult) -> None:
         trial = self._trials.pop(spec.id, None) or self._take(spec)
-        if trial and trial.ended(result):
+        if trial is None:
+            self._left.append((spec, result))
+        elif trial.ended(result):
             self._stored(spec)
             self._new_checkpoints += 1
             if self._keep is not None and self._new_checkpoints > 2 * self._keep:
                 self._prune(spec.point.method)
 
     def sweep_ended(self, sweep: Sweep, results: Mapping[str, TrialResult]) -> None:
+        self._write_what_was_left()
         counts = Counter(str(result.status) for result in results.values())
         finished = [r for r in results.values() if r.status is Status.FINISHED]
         scores = runs.finite({r.spec_id: r.best_score for r in finished})
@@ -95,6 +99,13 @@ class Writer:
         text = ", ".join(f"{count} {name}" for name, count in counts.most_common())
         self._prune(sweep.method)
         self._end(status, {"embedsearch.trials": text})
+
+    def _write_what_was_left(self) -> None:
+        """A trial another sweep was thought to write, and has not: its result is known here."""
+        for spec, result in self._left:
+            if (trial := self._take(spec, whoever_holds_it=True)) and trial.ended(result):
+                self._stored(spec)
+        self._left.clear()
 
     def close(self) -> None:
         """End what is still open, as interrupted; nothing after ``sweep_ended``."""
@@ -150,7 +161,7 @@ class Writer:
             if run.data.tags[runs.SPEC_ID] in reused and sweep.grid not in grids:
                 self._store.log(run.info.run_id, tags={runs.GRIDS: " ".join([*grids, sweep.grid])})
 
-    def _take(self, spec: TrialSpec) -> TrialRun | None:
+    def _take(self, spec: TrialSpec, *, whoever_holds_it: bool = False) -> TrialRun | None:
         """The run to write a trial to; None when it is final, or another living sweep's."""
         holding = {runs.HOLDER: self._run_id, runs.STATUS: runs.RUNNING}
         same = runs.condition(kind="trial", spec_id=spec.id)
@@ -163,16 +174,17 @@ class Writer:
                     run_name=self._names.get(spec.id, spec.id[:8]),
                     tags={**runs.trial_tags(spec), **first, **holding},
                 )
-            elif self._is_taken(run.data.tags):
+            elif self._is_taken(run.data.tags, whoever_holds_it):
                 return None
             else:
                 self._take_over(run, holding)
         return TrialRun(self._store, run, spec)
 
-    def _is_taken(self, tags: Mapping[str, str]) -> bool:
+    def _is_taken(self, tags: Mapping[str, str], whoever_holds_it: bool) -> bool:
         if tags[runs.STATUS] != runs.RUNNING:
             return Status(tags[runs.STATUS]).is_final
-        return tags[runs.HOLDER] != self._run_id and is_alive(self._store, tags[runs.HOLDER])
+        holder = tags[runs.HOLDER]
+        return not whoever_holds_it and holder != self._run_id and is_alive(self._store, holder)
 
     def _take_over(self, run: Any, tags: Mapping[str, str]) -> None:
         self._store.client.update_run(run.info.run_id, status="RUNNING")

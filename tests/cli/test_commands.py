@@ -126,6 +126,10 @@ def test_plan_runs_nothing(run: Run, tmp_path: Path) -> None:
         (("plan", "scd", "--grid", "fine"), "python -m embedsearch.sweep scd --grid coarse"),
         (("plan", "scd", "--grid", "range"), "--max-trials N"),
         (("plan", "scd", "--grid", "fine", "--around", "abc"), "'abc' is no run id"),
+        (("train", "scd", "--storage", "tiny.yaml/x"), "--storage"),
+        (("train", "scd", "--encoding", "rot13"), "no encoding 'rot13'"),
+        (("train", "scd", "--encoding", "utf-16"), "not valid utf-16"),
+        (("train", "scd", "pooling=cls", "--pooling", "mean"), "give one of them"),
         (("sweep", "scd", "--keep", "none"), "--keep none"),
         (("sweep", "scd", "--cpus-per-trial", "900"), "lower --cpus-per-trial"),
     ],
@@ -153,3 +157,40 @@ def test_an_unknown_architecture_is_refused(run: Run, tmp_path: Path) -> None:
     GPT2Config().save_pretrained(tmp_path / "gpt")
     code, _, err = run("train", "scd", "--preset", "tiny.yaml", "--backbone", "gpt")
     assert code == 2 and "type 'gpt2'; supported are" in err
+
+
+def test_a_folder_called_demo_is_not_the_demo(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "demo").mkdir()
+    code, out, err = run("train", "frozen", "--preset", "demo", "--json")
+    assert code == 0, out + err
+
+
+def test_a_folder_with_brackets_is_printed_as_it_is(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "a[b] c[/d]").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / "a[b] c[/d]")
+    code, out, err = run("train", "frozen", "--preset", str(tmp_path / "tiny.yaml"))
+    assert code == 0, err
+    assert f"Checkpoint: {tmp_path}/a[b] c[/d]/mlruns/" in out
+
+
+def test_a_space_and_a_method_of_ones_own(run: Run, tmp_path: Path) -> None:
+    """As the README says, but in the working folder instead of the package."""
+    (tmp_path / "mymethod.py").write_text(
+        "from embedsearch.methods.simcse import SimCSE, SimCSEConfig\n"
+        "class Mine(SimCSE):\n    Config = SimCSEConfig\n"
+    )
+    (tmp_path / "search_spaces").mkdir()
+    (tmp_path / "search_spaces" / "mine.yaml").write_text(
+        "method: mymethod:Mine\n"
+        "grids:\n"
+        "  wide: {values: {temperature: {low: 0.01, high: 1, log: true}}}\n"
+        "  near: {around: wide, values: {temperature: {factors: [0.5, 1, 2]}}}\n"
+    )
+    assert run("train", "mine", "--preset", "tiny.yaml")[0] == 0
+    code, _, err = run("plan", "mine", "--grid", "near", "--preset", "tiny.yaml")
+    assert code == 2 and "python -m embedsearch.sweep mine --grid wide" in err
+    (tmp_path / "search_spaces" / "mine.yaml").write_text("method: mymethod:Mine\ngrids: {}\n")
+    code, _, err = run("plan", "mine", "--preset", "tiny.yaml")
+    assert code == 2 and "grids" in err
