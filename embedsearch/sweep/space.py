@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import BaseModel, ConfigDict, StringConstraints
 
 from embedsearch.config import unknown, validate
 from embedsearch.document import COMMAND_LINE, Where, read_yaml
@@ -33,7 +33,7 @@ class _SpaceFile(BaseModel):
     about: str = ""
     fixed: dict[str, Any] = {}
     conditions: list[Any] = []
-    grids: dict[GridName, GridFile] = Field(min_length=1)
+    grids: dict[GridName, GridFile]
 
 
 @dataclass(frozen=True)
@@ -160,13 +160,16 @@ def load_space(path: str | Path) -> Space:
         if grids[name].around and grids[name].around not in table["grids"]:
             others = unknown("grid", grids[name].around, table["grids"])
             raise grid.places["around"].error(others)
+    fixed = typed_values(config, table.get("fixed") or {}, table.where)
+    if not grids:
+        raise table.places["grids"].error("names no grid: give it one, with its values")
     return Space(
         name=path.stem,
         path=path,
         target=file.method,
         config=config,
         about=file.about,
-        fixed=typed_values(config, table.get("fixed") or {}, table.where),
+        fixed=fixed,
         grids=grids,
     )
 
