@@ -9,6 +9,7 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from embedsearch import trial
@@ -48,6 +49,8 @@ def connected(cluster: Cluster) -> Iterator[Mapping[str, float]]:
     os.environ.update(_ENVIRONMENT)
     if cluster.address is None:
         os.environ.update(_LOOPBACK)
+    else:
+        os.environ.setdefault("RAY_AUTH_MODE", "token" if _TOKEN.is_file() else "disabled")
     import ray  # reads its environment when imported
 
     try:
@@ -81,8 +84,8 @@ def _why_not(address: str | None, error: Exception) -> str:
     if address is None:
         return f"Ray did not start on this machine ({reason}); give the same command again"
     return (
-        f"no Ray cluster answers at '{address}' ({reason}); start one with 'ray start --head', or "
-        "leave --address out to run on this machine"
+        f"no Ray cluster answers at '{address}' ({reason}); start one with 'ray start --head' (its "
+        f"token lies in {_TOKEN}, or RAY_AUTH_MODE=disabled on both sides), or leave --address out"
     )
 
 
@@ -105,6 +108,10 @@ _ENVIRONMENT = {
 }
 _LOOPBACK = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}
 """Makes gcs, raylet and workers listen on 127.0.0.1: an undocumented effect, held by a test."""
+
+
+_TOKEN = Path.home() / ".ray" / "auth_token"
+"""What ``ray start`` locks a cluster with by itself; a driver must be told to bring it."""
 
 
 def _quiet(cluster: Cluster) -> dict[str, Any]:
