@@ -68,6 +68,8 @@ class Job:
 def make_job(choices: Choices, ledger: StoreLedger, gpus: float, address: str | None = None) -> Job:
     """Lay out what ``choices`` ask for. Raises ``UserError`` before anything starts."""
     space = load_space(find_space(choices.method))
+    if choices.grid is not None:
+        space.grid(choices.grid)  # a misspelt one before anything is read or made
     trains = resolve(space.target).needs != "nothing"
     layout = _Layout(choices, space, surroundings(choices, gpus, address, trains), ledger)
     points, notes = layout.points()
