@@ -11,7 +11,7 @@ from typing import Any, Protocol, Self
 
 Scalar = str | int | float | bool | None
 
-NUMERICS = 1
+NUMERICS = 2
 """Version of everything that decides a trial's numbers; raised when the same spec would score
 differently, so that old scores are not taken for new ones."""
 

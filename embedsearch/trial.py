@@ -16,6 +16,7 @@ from pathlib import Path
 
 import torch
 from filelock import FileLock
+from torch.utils import deterministic
 
 from embedsearch.data.batches import Batches
 from embedsearch.data.corpus import Corpus
@@ -238,6 +239,8 @@ def _prepare(spec: TrialSpec) -> None:
     torch.set_num_threads(spec.threads)
     if spec.device == "cpu":
         torch.use_deterministic_algorithms(True)
+        deterministic.fill_uninitialized_memory = False  # type: ignore[attr-defined]
+        torch.set_flush_denormal(True)  # GELU's gradient is full of them, and slow on them
     elif not torch.cuda.is_available():
         raise UserError("the trial wants a GPU, and its worker sees none: give --device cpu")
     else:

@@ -8,9 +8,10 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.nn.utils.rnn import pad_sequence
 
 from embedsearch.encoder.backbone import BackboneFacts, describe
-from embedsearch.encoder.dropout import dropout_at
+from embedsearch.encoder.dropout import draw_fast, dropout_at
 from embedsearch.encoder.pooling import LAYERS, pool
 from embedsearch.errors import UserError
 
@@ -89,12 +90,17 @@ class Encoder(nn.Module):
         out = torch.empty(len(ids), self.dim)
         for start in range(0, len(ids), batch_size):
             rows = by_length[start : start + batch_size]
-            batch = self.tokenizer.pad(
-                {"input_ids": [ids[row] for row in rows]}, return_tensors="pt"
-            ).to(self.device)
-            out[rows] = self.encode(batch).float().cpu()
+            out[rows] = self._encode(*self._padded([ids[row] for row in rows])).float().cpu()
         self.train(was_training)
         return out
+
+    def _padded(self, rows: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor]:
+        """``input_ids`` and ``attention_mask`` on the encoder's device, each (rows, longest)."""
+        pad = self.tokenizer.pad_token_id or 0
+        ids = pad_sequence([torch.tensor(row) for row in rows], True, pad)
+        lengths = torch.tensor([len(row) for row in rows])
+        mask = (torch.arange(ids.shape[1]) < lengths[:, None]).long()
+        return ids.to(self.device), mask.to(self.device)
 
     def _tokenise(self, texts: Sequence[str]) -> list[list[int]]:
         if not texts:
@@ -153,4 +159,5 @@ def _load_transformer(facts: BackboneFacts) -> nn.Module:
             "would be random, so this folder can't be a backbone"
         )
     transformer: nn.Module = model
+    draw_fast(transformer)
     return transformer

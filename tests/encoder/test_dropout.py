@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from embedsearch.encoder.backbone import SUPPORTED
-from embedsearch.encoder.dropout import dropout_at
+from embedsearch.encoder.dropout import BitDropout, dropout_at
 from embedsearch.encoder.model import Encoder
 from tests.conftest import tiny_config
 
@@ -74,3 +74,39 @@ def test_attention_weights_alone_are_dropped(architecture: str, attention: str) 
 def test_evaluation_mode_drops_nothing(encoder: Encoder) -> None:
     encoder.eval()
     assert torch.equal(encoder.encode(BATCH, dropout=0.5), encoder.encode(BATCH))
+
+
+def dropped(x: Tensor, rate: float) -> Tensor:
+    torch.manual_seed(3)
+    return BitDropout(rate)(x)
+
+
+def test_fast_masks_drop_the_rate_and_keep_the_mean() -> None:
+    x = torch.ones(1_000_001, requires_grad=True)
+    for rate in (0.065, 0.1, 0.5):
+        out = dropped(x, rate)
+        assert (out == 0).float().mean().item() == pytest.approx(rate, abs=2e-3)
+        assert out.detach().unique().tolist() == pytest.approx([0, 1 / (1 - rate)], rel=2e-5)
+        assert torch.equal(torch.autograd.grad(out.sum(), x)[0], out)
+
+
+def test_fast_masks_differ_by_draw_and_agree_by_seed() -> None:
+    x = torch.ones(7, 33)
+    assert torch.equal(dropped(x, 0.3), dropped(x, 0.3))
+    assert dropped(x, 0.3).shape == x.shape
+    site = BitDropout(0.3)
+    assert not torch.equal(site(x), site(x))
+    assert torch.equal(site.eval()(x), x)
+    assert torch.equal(BitDropout(0.0)(x), x)
+    assert not BitDropout(1.0)(x).any()
+
+
+def test_neighbouring_units_of_a_word_are_independent() -> None:
+    kept = (dropped(torch.ones(40_000, 4), 0.5) > 0).float()
+    correlations = torch.corrcoef(kept.T) - torch.eye(4)
+    assert correlations.abs().max() < 0.03
+
+
+def test_a_loaded_backbone_draws_fast(encoder: Encoder) -> None:
+    sites = [m for m in encoder.transformer.modules() if isinstance(m, nn.Dropout)]
+    assert sites and all(isinstance(site, BitDropout) for site in sites)
