@@ -145,19 +145,17 @@ def store_picture(root: Path) -> list[Any]:
 
     store = Store.open(str(root))
     pictures = []
-    for run in store.search(None, ""):
+    for run in store.search():
         histories = {
-            name: [
-                (m.step, m.value) for m in store.client.get_metric_history(run.info.run_id, name)
-            ]
-            for name in run.data.metrics
+            name: [(m.step, m.value) for m in store.client.get_metric_history(run.run_id, name)]
+            for name in run.metrics
             if name not in CLOCKS
         }
         folder = Artifacts(store, run).folder
         files = contents(folder) if folder else {}
         named = {"mlflow.parentRunId", "embedsearch.holder"}
-        tags = {k: v for k, v in run.data.tags.items() if k not in named}
+        tags = {k: v for k, v in run.tags.items() if k not in named}
         names = {name: "" if "/" not in name else digest for name, digest in files.items()}
-        told = [tags, run.info.status, dict(run.data.params), histories, names]
+        told = [tags, run.status, dict(run.params), histories, names]
         pictures.append(json.loads(json.dumps(told, sort_keys=True)))
     return sorted(pictures, key=json.dumps)

@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 from embedsearch.durable import remove_whole, write_json, write_whole
 from embedsearch.errors import UserError
 from embedsearch.tracking.store import Store
+from embedsearch.tracking.stored import StoredRun
 
 CHECKPOINT_FOLDER = "checkpoint"
 
@@ -23,9 +24,9 @@ class Artifacts:
     own folder and this class to the folder beside the database: a store that was moved opens.
     """
 
-    def __init__(self, store: Store, run: Any) -> None:
+    def __init__(self, store: Store, run: StoredRun) -> None:
         self._store = store
-        self._uri: str = run.info.artifact_uri
+        self._uri: str = run.artifact_uri
 
     @property
     def folder(self) -> Path | None:

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from statistics import median
-from typing import Any
 
 from embedsearch.errors import UserError
 from embedsearch.records import Point, Scalar, Status, TrialResult, TrialSpec
@@ -16,6 +15,7 @@ from embedsearch.tracking.artifacts import CHECKPOINT_FOLDER, Artifacts
 from embedsearch.tracking.liveness import is_alive
 from embedsearch.tracking.ranking import Group, Ranking, Trial, rank
 from embedsearch.tracking.store import Store
+from embedsearch.tracking.stored import StoredRun
 
 _FINAL = [status for status in Status if status.is_final]
 
@@ -32,8 +32,8 @@ class StoreLedger:
         groups = {(spec.point.method, Group.of(spec).key) for spec in specs}
         found = {}
         for method, key in groups:
-            for run in self._store.search(method, runs.condition(kind="trial", group=key)):
-                tags = run.data.tags
+            for run in self._store.search(method, kind="trial", group=key):
+                tags = run.tags
                 if tags[runs.SPEC_ID] in wanted and tags[runs.STATUS] in _FINAL:
                     result = runs.to_result(run, _checkpoint(self._store, run))
                     found[result.spec_id] = result
@@ -43,11 +43,10 @@ class StoreLedger:
         """The ids of those that a living sweep is running now."""
         wanted = {spec.id for spec in specs}
         return frozenset(
-            run.data.tags[runs.SPEC_ID]
+            run.tags[runs.SPEC_ID]
             for method in {spec.point.method for spec in specs}
-            for run in self._store.search(method, runs.condition(kind="trial", status=runs.RUNNING))
-            if run.data.tags[runs.SPEC_ID] in wanted
-            and is_alive(self._store, run.data.tags[runs.HOLDER])
+            for run in self._store.search(method, kind="trial", status=runs.RUNNING)
+            if run.tags[runs.SPEC_ID] in wanted and is_alive(self._store, run.tags[runs.HOLDER])
         )
 
     def seconds_per_step(self, method: str) -> float | None:
@@ -55,11 +54,11 @@ class StoreLedger:
 
         A short one says little: start and first score would be spread over few steps.
         """
-        finished = self._store.search(method, runs.condition(kind="trial", status="finished"))
+        finished = self._store.search(method, kind="trial", status="finished")
         costs = [
-            (int(run.data.params["total_steps"]), run.data.metrics[runs.SECONDS])
+            (int(run.params["total_steps"]), run.metrics[runs.SECONDS])
             for run in finished
-            if runs.SECONDS in run.data.metrics
+            if runs.SECONDS in run.metrics
         ]
         longest = max((steps for steps, _ in costs), default=0)
         per_step = [seconds / steps for steps, seconds in costs if 0 < steps >= longest / 2]
@@ -79,7 +78,7 @@ class StoreLedger:
         """
         trials = [
             trial
-            for run in self._store.search(method, runs.condition(kind="trial"))
+            for run in self._store.search(method, kind="trial")
             if (trial := to_trial(self._store, run))
             and (grid is None or grid in trial.grids)
             and (preset is None or trial.preset in (preset, Path(preset).stem))
@@ -96,18 +95,18 @@ class StoreLedger:
 
     def unfinished(self, method: str, grid: str) -> list[Mapping[str, Scalar]]:
         """The notes of the sweeps of a grid that did not reach their end, the latest first."""
-        found = self._store.search(method, runs.condition(kind="sweep", grid=grid))
+        found = self._store.search(method, kind="sweep", grid=grid)
         return [
-            json.loads(run.data.tags[runs.NOTES])
-            for run in sorted(found, key=lambda run: -run.info.start_time)
-            if run.info.status != "FINISHED"
+            json.loads(run.tags[runs.NOTES])
+            for run in sorted(found, key=lambda run: -run.started_ms)
+            if run.status != "FINISHED"
         ]
 
     def earlier(self, method: str, grid: str, setting: str) -> frozenset[str]:
         """The spec ids of all sweeps of a grid whose notes name the same ``setting``."""
         found: set[str] = set()
-        for run in self._store.search(method, runs.condition(kind="sweep", grid=grid)):
-            if json.loads(run.data.tags[runs.NOTES]).get("setting") != setting:
+        for run in self._store.search(method, kind="sweep", grid=grid):
+            if json.loads(run.tags[runs.NOTES]).get("setting") != setting:
                 continue
             with suppress(OSError, ValueError):  # killed before it was written
                 found |= set(Artifacts(self._store, run).get_json("sweep.json")["specs"])
@@ -121,17 +120,16 @@ class StoreLedger:
         run = self._trial(run_id)
         if _checkpoint(self._store, run) is None:
             raise UserError(
-                f"the checkpoint of run {run.info.run_id} is not in the store: it was not among "
+                f"the checkpoint of run {run.run_id} is not in the store: it was not among "
                 "the best at the end of its sweep; run the sweep with --keep all"
             )
         Artifacts(self._store, run).fetch_folder(CHECKPOINT_FOLDER, target)
 
-    def _trial(self, run_id: str) -> Any:
+    def _trial(self, run_id: str) -> StoredRun:
         prefix = run_id.strip().lower()
         if len(prefix) < 6 or not set(prefix) <= set("0123456789abcdef"):
             raise UserError(f"'{run_id}' is no run id; give at least its first 6 hex digits")
-        same = f"{runs.condition(kind='trial')} and attributes.run_id LIKE '{prefix}%'"
-        found = self._store.search(None, same)
+        found = self._store.search(run_id=prefix, kind="trial")
         if len(found) != 1:
             what = (
                 f"{len(found)} trials in {self._store} have a run id"
@@ -141,19 +139,19 @@ class StoreLedger:
             raise UserError(f"{what} that begins with '{run_id}'; `embedsearch best` prints them")
         return found[0]
 
-    def _spec(self, run: Any) -> TrialSpec:
+    def _spec(self, run: StoredRun) -> TrialSpec:
         try:
             return TrialSpec.from_json(Artifacts(self._store, run).get_json("spec.json"))
         except (OSError, ValueError) as error:
-            raise UserError(f"run {run.info.run_id} has lost its spec.json: {error}") from error
+            raise UserError(f"run {run.run_id} has lost its spec.json: {error}") from error
 
 
-def to_trial(store: Store, run: Any) -> Trial:
+def to_trial(store: Store, run: StoredRun) -> Trial:
     """A run as a trial to be ranked, with its checkpoint where the store has it."""
     return runs.to_trial(run, _checkpoint(store, run))
 
 
-def _checkpoint(store: Store, run: Any) -> str | None:
-    if run.data.tags.get(runs.CHECKPOINT) != runs.KEPT:
+def _checkpoint(store: Store, run: StoredRun) -> str | None:
+    if run.tags.get(runs.CHECKPOINT) != runs.KEPT:
         return None
     return Artifacts(store, run).location(CHECKPOINT_FOLDER)

@@ -62,11 +62,16 @@ class Claim:
 
 
 def is_alive(store: Store, run_id: str) -> bool:
-    """Whether some process, this one included, holds the claim on a sweep run."""
-    if store.database is None:
-        return is_beating(store.client.get_run(run_id).data.tags)
+    """Whether some process, this one included, holds the claim on a sweep run.
+
+    One that writes a local store through a server has no lock in it, and a heartbeat.
+    """
+    return _is_locked(store, run_id) or is_beating(store.tags(run_id))
+
+
+def _is_locked(store: Store, run_id: str) -> bool:
     path = _path(store, run_id)
-    if not path.exists():
+    if store.database is None or not path.exists():
         return False
     try:
         with FileLock(path, timeout=0, thread_local=False):

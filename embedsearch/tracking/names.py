@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from functools import lru_cache
 
 from embedsearch.records import Scalar
 
@@ -19,6 +20,7 @@ def to_name(name: str) -> str:
     return "/".join(_segment(part) for part in name.split("/"))
 
 
+@lru_cache(maxsize=10_000)
 def from_name(stored: str) -> str:
     """The name that ``to_name`` was given."""
     return _ESCAPED.sub(lambda match: chr(int(match[1], 16)) if match[1] else "", stored)
@@ -33,6 +35,7 @@ def to_text(value: Scalar) -> str:
     return text if len(text) <= MAX_PARAM else f"{text[: MAX_PARAM - 1]}…"
 
 
+@lru_cache(maxsize=10_000)
 def from_text(text: str) -> Scalar:
     """The value that ``to_text`` was given, where its text tells."""
     try:

@@ -14,7 +14,7 @@ def prune(store: Store, method: str, keep: int) -> None:
 
     The tag goes first: what says it has a checkpoint has it, whenever this is stopped.
     """
-    found = store.search(method, runs.condition(kind="trial"))
+    found = store.search(method, kind="trial")
     trials = [to_trial(store, run) for run in found]
     stay = {
         entry.leader.run_id
@@ -22,9 +22,9 @@ def prune(store: Store, method: str, keep: int) -> None:
         for entry in rank(trials, key).entries[:keep]
     }
     for run in found:
-        state = run.data.tags.get(runs.CHECKPOINT)
-        if state == runs.KEPT and run.info.run_id not in stay:
-            store.log(run.info.run_id, tags={runs.CHECKPOINT: runs.PRUNED})
+        state = run.tags.get(runs.CHECKPOINT)
+        if state == runs.KEPT and run.run_id not in stay:
+            store.log(run.run_id, tags={runs.CHECKPOINT: runs.PRUNED})
             Artifacts(store, run).delete(CHECKPOINT_FOLDER)
         elif state == runs.PRUNED and store.artifacts:  # it was stopped here
             Artifacts(store, run).delete(CHECKPOINT_FOLDER)

@@ -10,6 +10,7 @@ from typing import Any
 from embedsearch.records import Source, Status, TrialResult, TrialSpec
 from embedsearch.tracking.names import from_name, from_text, to_name, to_text
 from embedsearch.tracking.ranking import Group, Trial
+from embedsearch.tracking.stored import StoredRun
 
 DEV, START, BEST, STEP = "dev/spearman", "start/dev_spearman", "best/dev_spearman", "best/step"
 SECONDS = "seconds"
@@ -41,11 +42,6 @@ _MLFLOW_STATUS = {Status.FINISHED: "FINISHED", Status.INTERRUPTED: "KILLED"}
 
 def mlflow_status(status: Status) -> str:
     return _MLFLOW_STATUS.get(status, "FAILED")
-
-
-def condition(**tags: str) -> str:
-    """An MLflow search condition: all of these tags, by their names after the prefix."""
-    return " and ".join(f"tags.`embedsearch.{key}` = '{value}'" for key, value in tags.items())
 
 
 def trial_params(spec: TrialSpec) -> dict[str, str]:
@@ -98,9 +94,9 @@ def finite(numbers: Mapping[str, float | None]) -> dict[str, float]:
     return {key: x for key, x in numbers.items() if x is not None and math.isfinite(x)}
 
 
-def to_result(run: Any, checkpoint: str | None) -> TrialResult:
+def to_result(run: StoredRun, checkpoint: str | None) -> TrialResult:
     """The result a trial's run holds, its curve left out."""
-    tags, metrics = run.data.tags, run.data.metrics
+    tags, metrics = run.tags, run.metrics
     step = metrics.get(STEP)
     return TrialResult(
         spec_id=tags[SPEC_ID],
@@ -115,14 +111,14 @@ def to_result(run: Any, checkpoint: str | None) -> TrialResult:
     )
 
 
-def to_trial(run: Any, checkpoint: str | None) -> Trial:
+def to_trial(run: StoredRun, checkpoint: str | None) -> Trial:
     """A trial's run as an entry of a ranking."""
-    tags, metrics = run.data.tags, run.data.metrics
-    values = {from_name(key): from_text(text) for key, text in run.data.params.items()}
+    tags, metrics = run.tags, run.metrics
+    values = {from_name(key): from_text(text) for key, text in run.params.items()}
     around = {name: values.pop(name, None) for name in (*_SETTINGS, *_SOURCES)}
     step = metrics.get(STEP)
     return Trial(
-        run_id=run.info.run_id,
+        run_id=run.run_id,
         point_id=tags[POINT_ID],
         group=Group(
             **{name: tags[f"embedsearch.{name}"] for name in _SOURCES},
@@ -138,7 +134,7 @@ def to_trial(run: Any, checkpoint: str | None) -> Trial:
         start_score=metrics.get(START),
         step=None if step is None else int(step),
         checkpoint=checkpoint,
-        ended=run.info.end_time or 0,
+        ended=run.ended_ms or 0,
     )
 
 

@@ -12,15 +12,15 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
 
 from embedsearch.errors import UserError
 from embedsearch.tracking import runs
 from embedsearch.tracking.artifacts import CHECKPOINT_FOLDER, Artifacts
-from embedsearch.tracking.liveness import is_alive, is_beating
+from embedsearch.tracking.liveness import is_alive
 from embedsearch.tracking.pruning import prune
 from embedsearch.tracking.repository import Repository, megabytes
 from embedsearch.tracking.store import Store
+from embedsearch.tracking.stored import StoredRun
 from embedsearch.tracking.writer import mend
 
 _LEFT_OUT = (".lock", ".*.draft")
@@ -51,7 +51,7 @@ def take(store: Store, keep: Mapping[str | None, int] = MappingProxyType({})) ->
     database = _database(store)
     repository = Repository.around(database.parent)
     with _quiet(store):
-        for experiment in _experiments(store):
+        for experiment in store.methods():
             mend(store, experiment)
             bound = keep.get(experiment, keep.get(None))
             if bound is not None:
@@ -116,18 +116,15 @@ def _quiet(store: Store) -> Iterator[None]:
     """
     _settle(_database(store))
     with store.writing():
-        for run in store.search(None, "attributes.status = 'RUNNING'"):
-            tags = run.data.tags
-            alive = is_alive(store, run.info.run_id) or is_beating(tags)
-            if alive and tags.get(runs.KIND) == "sweep":
+        for run in store.search(mlflow_status="RUNNING"):
+            if run.tags.get(runs.KIND) == "sweep" and is_alive(store, run.run_id):
                 raise UserError(_is_live(store, run))
         yield
 
 
-def _is_live(store: Store, run: Any) -> str:
-    method = store.client.get_experiment(run.info.experiment_id).name
+def _is_live(store: Store, run: StoredRun) -> str:
     return (
-        f"the sweep {method} {run.info.run_name} is running on {store}; wait for its end, or stop "
+        f"the sweep {run.method} {run.name} is running on {store}; wait for its end, or stop "
         "it with Ctrl-C (its command, given again, goes on), then give this command again"
     )
 
@@ -154,24 +151,20 @@ def _unwritten(database: Path) -> Iterator[None]:
         connection.execute("ROLLBACK")
 
 
-def _experiments(store: Store) -> list[str]:
-    return [experiment.name for experiment in store.client.search_experiments()]
-
-
-def _trials(store: Store) -> list[Any]:
-    return store.search(None, runs.condition(kind="trial"))
+def _trials(store: Store) -> list[StoredRun]:
+    return store.search(kind="trial")
 
 
 def _drop_orphans(store: Store) -> None:
     """Checkpoints that no trial claims: whoever pruned or wrote them was killed before the end."""
     for run in _trials(store):
-        if run.data.tags.get(runs.CHECKPOINT) != runs.KEPT:
+        if run.tags.get(runs.CHECKPOINT) != runs.KEPT:
             Artifacts(store, run).delete(CHECKPOINT_FOLDER)
 
 
 def _contents(store: Store, files: Iterable[Path]) -> Contents:
     trials = _trials(store)
-    kept = sum(run.data.tags.get(runs.CHECKPOINT) == runs.KEPT for run in trials)
+    kept = sum(run.tags.get(runs.CHECKPOINT) == runs.KEPT for run in trials)
     return Contents(len(trials), kept, sum(path.stat().st_size for path in files))
 
 
@@ -208,7 +201,7 @@ def _check_saved(store: Store, repository: Repository, known: Set[tuple[str, str
 
 def _endings(store: Store) -> Set[tuple[str, str]]:
     """How far each trial is."""
-    return {(run.info.run_id, run.data.tags[runs.STATUS]) for run in _trials(store)}
+    return {(run.run_id, run.tags[runs.STATUS]) for run in _trials(store)}
 
 
 @contextmanager

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import os
 import re
-import sqlite3
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cached_property
 from http.client import HTTPException
 from pathlib import Path
@@ -18,8 +17,9 @@ from urllib.parse import unquote
 
 from filelock import FileLock
 
-from embedsearch.durable import write_whole
 from embedsearch.errors import UserError
+from embedsearch.tracking import database as tables
+from embedsearch.tracking.stored import Query, StoredRun
 
 _QUIET = {
     "MLFLOW_LOGGING_LEVEL": "WARNING",
@@ -40,7 +40,7 @@ class Store:
         """The SQLite file; None when the store is a server."""
         self.storage = storage
         """The folder of what running sweeps hold; not part of the store."""
-        self.uri = address if database is None else _sqlite_uri(database)
+        self.uri = address if database is None else tables.address(database)
 
     @classmethod
     def open(
@@ -69,7 +69,7 @@ class Store:
         Raises ``UserError`` where there is a file that can't be read.
         """
         with self.explained():
-            return self.database is None or _is_ready(self.database)
+            return self.database is None or tables.is_ready(self.database)
 
     @contextmanager
     def writing(self) -> Iterator[None]:
@@ -80,7 +80,7 @@ class Store:
         with self.explained():
             self._lock.acquire()
             if self.database:
-                _check_writable(self.database)
+                tables.check_writable(self.database)
         try:
             yield
         finally:
@@ -104,7 +104,7 @@ class Store:
         elif not self.exists:
             with self.writing(), self.explained():
                 if not self.exists:
-                    _make(self.database)
+                    tables.make(self.database, _client)
         with self.explained():
             return _client(self.uri)
 
@@ -142,28 +142,59 @@ class Store:
             tags=[RunTag(*item) for item in (tags or {}).items()],
         )
 
-    def search(self, method: str | None, condition: str) -> list[Any]:
-        """The runs of a method (None: of all) that meet an MLflow search condition."""
+    def search(
+        self,
+        method: str | None = None,
+        *,
+        mlflow_status: str | None = None,
+        run_id: str = "",
+        **tags: str,
+    ) -> list[StoredRun]:
+        """The runs that meet all of what is given, the latest first; without anything, all.
+
+        ``run_id`` is how the id begins; a tag goes by its name after ``embedsearch.``.
+        """
+        query = Query(method, mlflow_status, run_id, tags)
         if not self.exists:
             return []
-        experiments = (
-            self.client.search_experiments()
-            if method is None
-            else [self.client.get_experiment_by_name(method)]
-        )
-        ids = [e.experiment_id for e in experiments if e and e.lifecycle_stage == "active"]
-        return list(self._pages(ids, condition)) if ids else []
+        if self.database:
+            with self.explained():
+                return tables.read(self.database, query)
+        return list(self._from_server(query))
 
-    def _pages(self, experiments: Iterable[str], condition: str) -> Iterator[Any]:
+    def tags(self, run_id: str) -> Mapping[str, str]:
+        """Of one run, by its whole id."""
+        if self.database is None:
+            tags: Mapping[str, str] = self.client.get_run(run_id).data.tags
+            return tags
+        return next((run.tags for run in self.search(run_id=run_id)), {})
+
+    def methods(self) -> list[str]:
+        """The names of all experiments."""
+        if not self.exists:
+            return []
+        if self.database:
+            return tables.methods(self.database)
+        return [experiment.name for experiment in self.client.search_experiments()]
+
+    def _from_server(self, query: Query) -> Iterator[StoredRun]:
+        names = {e.experiment_id: e.name for e in self._experiments(query.method)}
         token = None
-        while True:
+        while names:
             page = self.client.search_runs(
-                list(experiments), condition, max_results=_PAGE, page_token=token
+                list(names), query.condition(), max_results=_PAGE, page_token=token
             )
-            yield from page
+            for run in page:
+                yield StoredRun.of(run, names[run.info.experiment_id])
             token = page.token
             if not token:
                 return
+
+    def _experiments(self, method: str | None) -> list[Any]:
+        if method is None:
+            return list(self.client.search_experiments())
+        found = self.client.get_experiment_by_name(method)
+        return [found] if found and found.lifecycle_stage == "active" else []
 
     @contextmanager
     def explained(self, doing: str = "open") -> Iterator[None]:
@@ -193,51 +224,6 @@ def _database(address: str) -> Path | None:
     else:
         return None
     return (path if path.suffix == ".db" else path / "mlflow.db").absolute()
-
-
-def _sqlite_uri(database: Path) -> str:
-    """With the driver named, as MLflow makes the parent folder of the quoted path otherwise."""
-    quoted = str(database).replace("%", "%25").replace("?", "%3F")
-    return f"sqlite+pysqlite:///{quoted}"
-
-
-def _is_ready(database: Path) -> bool:
-    """Whether MLflow has made its tables; the default experiment is what it makes last."""
-    if not database.is_file():
-        return False
-    try:
-        with closing(sqlite3.connect(f"{database.as_uri()}?mode=rw", uri=True)) as connection:
-            return connection.execute("SELECT 1 FROM experiments").fetchone() is not None
-    except sqlite3.OperationalError as error:
-        if "no such table" in str(error):
-            return False
-        raise
-
-
-def _make(database: Path) -> None:
-    """Have MLflow make its tables, whole or not at all: half of them it could not go on from."""
-    if database.exists() and database.stat().st_size:
-        _client(_sqlite_uri(database))
-    else:
-        write_whole(database, _make_tables)
-
-
-def _make_tables(draft: Path) -> None:
-    for kind in ("journal", "wal", "shm"):  # of a killed process: SQLite would play them back
-        draft.with_name(f"{draft.name}-{kind}").unlink(missing_ok=True)
-    uri = _sqlite_uri(draft)
-    _client(uri)
-    from mlflow.store.tracking.sqlalchemy_store import SqlAlchemyStore
-
-    engine = SqlAlchemyStore._engine_map.pop(uri, None)
-    if engine is not None:
-        engine.dispose()
-
-
-def _check_writable(database: Path) -> None:
-    """Fail at once: MLflow tries for a minute and a half, and logs each try."""
-    with closing(sqlite3.connect(database, timeout=30)) as connection:
-        connection.execute("BEGIN IMMEDIATE")
 
 
 def _check_server(uri: str) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from embedsearch.durable import whole_folder
 from embedsearch.records import Measurement, Status, TrialResult, TrialSpec
@@ -13,6 +12,7 @@ from embedsearch.tracking import runs
 from embedsearch.tracking.artifacts import CHECKPOINT_FOLDER, Artifacts
 from embedsearch.tracking.names import to_name, to_text
 from embedsearch.tracking.store import Store
+from embedsearch.tracking.stored import StoredRun
 
 _FLUSH_S = 2.0
 
@@ -20,19 +20,19 @@ _FLUSH_S = 2.0
 class TrialRun:
     """Writes in batches, and no step twice: what the run holds already stays as it is."""
 
-    def __init__(self, store: Store, run: Any, spec: TrialSpec) -> None:
-        self._store, self._id = store, run.info.run_id
+    def __init__(self, store: Store, run: StoredRun, spec: TrialSpec) -> None:
+        self._store, self._id = store, run.run_id
         self._artifacts = Artifacts(store, run)
         self._held = {
             (metric.key, metric.step): metric.value
-            for name in run.data.metrics
+            for name in run.metrics
             for metric in store.client.get_metric_history(self._id, name)
         }
         self._waiting: list[tuple[str, float, int]] = []
         self._written = time.monotonic()
-        self._describe(spec, run.data.params)
+        self._describe(spec, run.params)
 
-    def _describe(self, spec: TrialSpec, known: dict[str, str]) -> None:
+    def _describe(self, spec: TrialSpec, known: Mapping[str, str]) -> None:
         """The params last, so that a run that has them has its files too."""
         missing = {k: text for k, text in runs.trial_params(spec).items() if k not in known}
         if missing:

@@ -6,7 +6,7 @@ import json
 import subprocess
 from collections import Counter
 from collections.abc import Callable, Mapping
-from typing import Any, Self
+from typing import Self
 
 from embedsearch.labels import labels
 from embedsearch.records import Measurement, Status, Sweep, TrialResult, TrialSpec
@@ -15,6 +15,7 @@ from embedsearch.tracking.artifacts import Artifacts
 from embedsearch.tracking.liveness import Claim, is_alive
 from embedsearch.tracking.pruning import prune
 from embedsearch.tracking.store import Store
+from embedsearch.tracking.stored import StoredRun
 from embedsearch.tracking.trial_run import TrialRun
 
 
@@ -38,7 +39,7 @@ class Writer:
         """
         self._store, self._keep, self._stored = store, keep, stored
         self._origin = _origin()
-        self._experiment = self._run_id = ""
+        self._method = self._experiment = self._run_id = ""
         self._grid = ""
         self._names: dict[str, str] = {}
         self._claim: Claim | None = None
@@ -55,10 +56,11 @@ class Writer:
     def sweep_started(self, sweep: Sweep, reused: Mapping[str, TrialResult]) -> None:
         """Raises ``UserError`` where the store can't be written."""
         with self._store.writing():
+            self._method = sweep.method
             self._experiment = self._store.experiment(sweep.method)
             mend(self._store, sweep.method)
             run = self._sweep_run(sweep)
-            self._run_id, self._grid = run.info.run_id, sweep.grid
+            self._run_id, self._grid = run.run_id, sweep.grid
             self._names = labels(sweep.specs)
             self._claim = Claim(self._store, self._run_id)
         members = {"specs": [spec.id for spec in sweep.specs], "reused": sorted(reused)}
@@ -93,8 +95,8 @@ class Writer:
             status = Status.INTERRUPTED
         else:
             status = Status.FINISHED if scores else Status.FAILED
-        best = self._store.client.get_run(self._run_id).data.metrics.get(runs.BEST)
-        if scores and best != max(scores.values()):
+        [run] = self._store.search(run_id=self._run_id)
+        if scores and run.metrics.get(runs.BEST) != max(scores.values()):
             self._store.log(self._run_id, metrics=[(runs.BEST, max(scores.values()), 0)])
         text = ", ".join(f"{count} {name}" for name, count in counts.most_common())
         self._prune(sweep.method)
@@ -129,52 +131,44 @@ class Writer:
             prune(self._store, method, self._keep)
         self._new_checkpoints = 0
 
-    def _sweep_run(self, sweep: Sweep) -> Any:
+    def _sweep_run(self, sweep: Sweep) -> StoredRun:
         """The run of this sweep, gone on with when an earlier command left it."""
         tags = {
             runs.STATUS: runs.RUNNING,
             runs.PRESET: sweep.preset,
             runs.NOTES: json.dumps(dict(sweep.notes)),
         }
-        same = runs.condition(kind="sweep", sweep_id=sweep.id)
-        found = self._store.search(sweep.method, same)
-        run = next((r for r in found if not is_alive(self._store, r.info.run_id)), None)
+        found = self._store.search(sweep.method, kind="sweep", sweep_id=sweep.id)
+        run = next((r for r in found if not is_alive(self._store, r.run_id)), None)
         if run is not None:
             self._take_over(run, tags)
         else:
             identity = {runs.KIND: "sweep", runs.SWEEP_ID: sweep.id, runs.GRIDS: sweep.grid}
-            run = self._store.client.create_run(
-                self._experiment,
-                run_name=f"{sweep.grid} ({sweep.preset})",
-                tags={**tags, **identity, **self._origin},
-            )
+            run = self._new_run(f"{sweep.grid} ({sweep.preset})", {**tags, **identity})
         shown = {"grid": sweep.grid, "preset": sweep.preset, "trials": str(len(sweep.specs))}
-        missing = {k: text for k, text in shown.items() if k not in run.data.params}
+        missing = {k: text for k, text in shown.items() if k not in run.params}
         if missing:
-            self._store.log(run.info.run_id, params=missing)
+            self._store.log(run.run_id, params=missing)
         return run
 
     def _join_grid(self, sweep: Sweep, reused: Mapping[str, TrialResult]) -> None:
         """A reused trial is found under this grid too."""
-        for run in self._store.search(sweep.method, runs.condition(kind="trial")):
-            grids = run.data.tags[runs.GRIDS].split()
-            if run.data.tags[runs.SPEC_ID] in reused and sweep.grid not in grids:
-                self._store.log(run.info.run_id, tags={runs.GRIDS: " ".join([*grids, sweep.grid])})
+        for run in self._store.search(sweep.method, kind="trial"):
+            grids = run.tags[runs.GRIDS].split()
+            if run.tags[runs.SPEC_ID] in reused and sweep.grid not in grids:
+                self._store.log(run.run_id, tags={runs.GRIDS: " ".join([*grids, sweep.grid])})
 
     def _take(self, spec: TrialSpec, *, whoever_holds_it: bool = False) -> TrialRun | None:
         """The run to write a trial to; None when it is final, or another living sweep's."""
         holding = {runs.HOLDER: self._run_id, runs.STATUS: runs.RUNNING}
-        same = runs.condition(kind="trial", spec_id=spec.id)
         with self._store.writing():
-            run = next(iter(self._store.search(spec.point.method, same)), None)
+            same = self._store.search(spec.point.method, kind="trial", spec_id=spec.id)
+            run = next(iter(same), None)
             if run is None:
-                first = {runs.GRIDS: self._grid, runs.PARENT: self._run_id, **self._origin}
-                run = self._store.client.create_run(
-                    self._experiment,
-                    run_name=self._names.get(spec.id, spec.id[:8]),
-                    tags={**runs.trial_tags(spec), **first, **holding},
-                )
-            elif self._is_taken(run.data.tags, whoever_holds_it):
+                first = {runs.GRIDS: self._grid, runs.PARENT: self._run_id}
+                name = self._names.get(spec.id, spec.id[:8])
+                run = self._new_run(name, {**runs.trial_tags(spec), **first, **holding})
+            elif self._is_taken(run.tags, whoever_holds_it):
                 return None
             else:
                 self._take_over(run, holding)
@@ -186,15 +180,20 @@ class Writer:
         holder = tags[runs.HOLDER]
         return not whoever_holds_it and holder != self._run_id and is_alive(self._store, holder)
 
-    def _take_over(self, run: Any, tags: Mapping[str, str]) -> None:
-        self._store.client.update_run(run.info.run_id, status="RUNNING")
-        self._store.log(run.info.run_id, tags=tags)
+    def _new_run(self, name: str, tags: Mapping[str, str]) -> StoredRun:
+        own = {**tags, **self._origin}
+        run = self._store.client.create_run(self._experiment, run_name=name, tags=own)
+        return StoredRun.of(run, self._method)
+
+    def _take_over(self, run: StoredRun, tags: Mapping[str, str]) -> None:
+        self._store.client.update_run(run.run_id, status="RUNNING")
+        self._store.log(run.run_id, tags=tags)
 
 
 def mend(store: Store, method: str) -> None:
     """Close the runs that say they are running though the process that wrote them is gone."""
-    for run in store.search(method, "attributes.status = 'RUNNING'"):
-        run_id, tags = run.info.run_id, run.data.tags
+    for run in store.search(method, mlflow_status="RUNNING"):
+        run_id, tags = run.run_id, run.tags
         if runs.KIND not in tags or is_alive(store, tags.get(runs.HOLDER, run_id)):
             continue
         if tags[runs.STATUS] == runs.RUNNING:

@@ -72,14 +72,14 @@ def scores(told: Any) -> dict[str, float]:
 def check_store(folder: Path, store: str, trials: int) -> None:
     """Each trial has one run, tried once, and nothing is running."""
     found = Store.open(str(folder / store))
-    runs = found.search("scd", "")
-    assert {run.info.status for run in runs} == {"FINISHED"}
-    specs = Counter(run.data.tags.get("embedsearch.spec_id") for run in runs)
+    runs = found.search("scd")
+    assert {run.status for run in runs} == {"FINISHED"}
+    specs = Counter(run.tags.get("embedsearch.spec_id") for run in runs)
     del specs[None]
     assert len(specs) == trials and set(specs.values()) == {1}
     for run in runs:
-        for name in run.data.metrics:
-            history = found.client.get_metric_history(run.info.run_id, name)
+        for name in run.metrics:
+            history = found.client.get_metric_history(run.run_id, name)
             steps = [metric.step for metric in history]
             assert len(set(steps)) == len(steps), (name, steps)
             assert name != "seconds" or len(steps) == 1, "it ran twice"

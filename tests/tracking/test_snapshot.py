@@ -83,8 +83,8 @@ def record_with_checkpoints(store: Store, *alphas: float) -> None:
 
 
 def tags(store: Store) -> list[str]:
-    trials = store.search(None, runs.condition(kind="trial"))
-    return sorted(run.data.tags.get(runs.CHECKPOINT, "") for run in trials)
+    trials = store.search(kind="trial")
+    return sorted(run.tags.get(runs.CHECKPOINT, "") for run in trials)
 
 
 @pytest.fixture
@@ -296,21 +296,21 @@ def test_a_killed_sweep_does_not_travel_as_running(store: Store, added: list[str
     writer.trial_started(make_spec(0.9))
     assert isinstance(writer._claim, Claim)
     writer._claim.release()
-    [run] = store.search(None, "attributes.run_name = 'fine (demo)'")
-    store.log(run.info.run_id, tags={runs.HEARTBEAT: f"{time.time():.0f}"})
+    [run] = [run for run in store.search(kind="sweep") if run.name == "fine (demo)"]
+    store.log(run.run_id, tags={runs.HEARTBEAT: f"{time.time():.0f}"})
     with pytest.raises(UserError, match="the sweep scd fine"):  # it writes through a server
         take(store)
-    store.log(run.info.run_id, tags={runs.HEARTBEAT: f"{time.time() - STALE_S - 1:.0f}"})
+    store.log(run.run_id, tags={runs.HEARTBEAT: f"{time.time() - STALE_S - 1:.0f}"})
     take(store)
-    assert store.search(None, "attributes.status = 'RUNNING'") == []
+    assert store.search(mlflow_status="RUNNING") == []
 
 
 def test_keep_bounds_the_checkpoints_and_orphans_go(
     checkout: Path, store: Store, added: list[str]
 ) -> None:
-    trials = store.search("scd", runs.condition(kind="trial"))
-    orphan = min(trials, key=lambda run: run.data.metrics[runs.BEST])
-    store.log(orphan.info.run_id, tags={runs.CHECKPOINT: runs.PRUNED})
+    trials = store.search("scd", kind="trial")
+    orphan = min(trials, key=lambda run: run.metrics[runs.BEST])
+    store.log(orphan.run_id, tags={runs.CHECKPOINT: runs.PRUNED})
     folder = Artifacts(store, orphan).folder
     assert folder and (folder / CHECKPOINT_FOLDER).is_dir()
     assert "3 trials, 1 checkpoint," in "\n".join(take(store, {None: 1}))

@@ -16,11 +16,11 @@ from .conftest import make_result, make_spec, make_sweep, python, record, record
 
 
 def trials(store: Store) -> list[Any]:
-    return store.search("scd", runs.condition(kind="trial"))
+    return store.search("scd", kind="trial")
 
 
 def sweeps(store: Store) -> list[Any]:
-    return store.search("scd", runs.condition(kind="sweep"))
+    return store.search("scd", kind="sweep")
 
 
 def test_a_sweep_comes_back(store: Store, checkpoint: Path) -> None:
@@ -46,21 +46,21 @@ def test_runs_are_nested_and_described(store: Store) -> None:
     specs = [make_spec(0.1), make_spec(0.2)]
     record_scores(store, *[(spec, 60.0) for spec in specs])
     (sweep,) = sweeps(store)
-    assert sweep.info.status == "FINISHED"
-    assert sweep.data.tags["embedsearch.trials"] == "2 finished"
+    assert sweep.status == "FINISHED"
+    assert sweep.tags["embedsearch.trials"] == "2 finished"
     members = Artifacts(store, sweep).get_json("sweep.json")
     assert members == {"specs": [s.id for s in specs], "reused": [], "notes": {}}
-    run = next(r for r in trials(store) if r.data.tags[runs.SPEC_ID] == specs[0].id)
-    assert run.data.tags["mlflow.parentRunId"] == sweep.info.run_id
-    assert run.info.status == "FINISHED"
-    assert run.data.params["alpha"] == "0.1"
-    assert run.data.params["learning_rate"] == "3e-05"
-    assert run.data.params["backbone"] == "nano"
-    assert run.data.params["seed"] == "0"
-    curve = store.client.get_metric_history(run.info.run_id, "dev/spearman")
+    run = next(r for r in trials(store) if r.tags[runs.SPEC_ID] == specs[0].id)
+    assert run.tags["mlflow.parentRunId"] == sweep.run_id
+    assert run.status == "FINISHED"
+    assert run.params["alpha"] == "0.1"
+    assert run.params["learning_rate"] == "3e-05"
+    assert run.params["backbone"] == "nano"
+    assert run.params["seed"] == "0"
+    curve = store.client.get_metric_history(run.run_id, "dev/spearman")
     assert [(m.step, m.value) for m in curve] == [(0, 50.0), (10, 59.0), (20, 60.0)]
     assert "python" in Artifacts(store, run).get_json("environment.json")
-    assert StoreLedger(store).point(run.info.run_id) == specs[0].point
+    assert StoreLedger(store).point(run.run_id) == specs[0].point
 
 
 @pytest.mark.parametrize("bad", [float("nan"), float("inf")])
@@ -74,11 +74,11 @@ def test_what_is_no_number_is_not_written(store: Store, bad: float) -> None:
     writer.trial_ended(spec, result)
     writer.sweep_ended(make_sweep(spec), {spec.id: result})
     (run,) = trials(store)
-    assert set(run.data.metrics) == {
+    assert set(run.metrics) == {
         "map_0x40_10", "start/dev_spearman", "seconds", "device_seconds", "best/step"
     }  # fmt: skip
     assert StoreLedger(store).best("scd").entries == ()
-    assert sweeps(store)[0].info.status == "FAILED"
+    assert sweeps(store)[0].status == "FAILED"
 
 
 def test_the_same_sweep_again_is_the_same_run(store: Store) -> None:
@@ -90,14 +90,14 @@ def test_the_same_sweep_again_is_the_same_run(store: Store) -> None:
     first.trial_started(specs[0])
     first.trial_ended(specs[0], results[specs[0].id])
     first.sweep_ended(sweep, {specs[0].id: results[specs[0].id]})
-    assert [run.info.status for run in sweeps(store)] == ["KILLED"]
+    assert [run.status for run in sweeps(store)] == ["KILLED"]
     held = StoreLedger(store).results(specs)
     second = Writer(store)
     second.sweep_started(sweep, held)
     second.trial_started(specs[1])
     second.trial_ended(specs[1], results[specs[1].id])
     second.sweep_ended(sweep, results)
-    assert [run.info.status for run in sweeps(store)] == ["FINISHED"]
+    assert [run.status for run in sweeps(store)] == ["FINISHED"]
     assert len(trials(store)) == 2
 
 
@@ -114,15 +114,15 @@ def test_a_trial_that_goes_on_continues_its_run(store: Store) -> None:
     first.trial_ended(spec, cut)
     first.sweep_ended(sweep, {spec.id: cut})
     (run,) = trials(store)
-    assert run.info.status == "KILLED"
+    assert run.status == "KILLED"
     assert StoreLedger(store).results([spec]) == {}
     record(Writer(store), sweep, {spec.id: whole})
     (run,) = trials(store)
-    assert run.info.status == "FINISHED"
-    for name in run.data.metrics:
-        history = store.client.get_metric_history(run.info.run_id, name)
+    assert run.status == "FINISHED"
+    for name in run.metrics:
+        history = store.client.get_metric_history(run.run_id, name)
         assert max(Counter(m.step for m in history).values()) == 1, name
-    curve = store.client.get_metric_history(run.info.run_id, "dev/spearman")
+    curve = store.client.get_metric_history(run.run_id, "dev/spearman")
     assert [m.step for m in curve] == [0, 10, 20]
 
 
@@ -132,8 +132,8 @@ def test_a_long_value_is_whole_among_the_artifacts(store: Store) -> None:
     spec = type(spec)(**{**vars(spec), "point": long})
     record_scores(store, (spec, 60.0))
     (run,) = trials(store)
-    assert len(run.data.params["a_0x3d_b"]) == 6000
-    assert StoreLedger(store).point(run.info.run_id) == long
+    assert len(run.params["a_0x3d_b"]) == 6000
+    assert StoreLedger(store).point(run.run_id) == long
 
 
 def test_a_killed_process_is_mended_by_the_next_sweep(store: Store, tmp_path: Path) -> None:
@@ -148,13 +148,13 @@ writer.trial_started(make_spec(0.1))
 os._exit(9)
 """
     assert python(code).wait() == 9
-    assert [run.info.status for run in [*sweeps(store), *trials(store)]] == ["RUNNING"] * 2
+    assert [run.status for run in [*sweeps(store), *trials(store)]] == ["RUNNING"] * 2
     assert StoreLedger(store).running([make_spec(0.1)]) == frozenset()
     record_scores(store, (make_spec(0.2), 60.0))
-    (killed,) = [r for r in trials(store) if r.data.tags[runs.SPEC_ID] == make_spec(0.1).id]
-    assert killed.info.status == "KILLED"
-    assert killed.data.tags[runs.STATUS] == "interrupted"
-    assert sorted(run.info.status for run in sweeps(store)) == ["FINISHED", "KILLED"]
+    (killed,) = [r for r in trials(store) if r.tags[runs.SPEC_ID] == make_spec(0.1).id]
+    assert killed.status == "KILLED"
+    assert killed.tags[runs.STATUS] == "interrupted"
+    assert sorted(run.status for run in sweeps(store)) == ["FINISHED", "KILLED"]
 
 
 def test_a_living_sweep_keeps_its_trials(store: Store) -> None:
@@ -165,13 +165,13 @@ def test_a_living_sweep_keeps_its_trials(store: Store) -> None:
     assert StoreLedger(store).running([spec]) == {spec.id}
     both = make_sweep(spec, make_spec(0.2), grid="fine")
     other.sweep_started(both, {})
-    assert [run.info.status for run in trials(store)] == ["RUNNING"]
+    assert [run.status for run in trials(store)] == ["RUNNING"]
     other.trial_started(spec)
     one.trial_ended(spec, make_result(spec, 60.0))
     other.trial_ended(spec, make_result(spec, 60.0))
     (run,) = trials(store)
-    assert run.info.status == "FINISHED"
-    history = store.client.get_metric_history(run.info.run_id, "dev/spearman")
+    assert run.status == "FINISHED"
+    history = store.client.get_metric_history(run.run_id, "dev/spearman")
     assert len(history) == 3
     one.sweep_ended(make_sweep(spec), {spec.id: make_result(spec)})
     other.close()
@@ -189,7 +189,7 @@ def test_a_reused_trial_joins_the_grid_without_a_run(store: Store) -> None:
     assert len(trials(store)) == 1
     assert ledger.best("scd", grid="fine").entries[0].mean == 60.0
     assert ledger.best("scd", grid="coarse").entries[0].mean == 60.0
-    fine = next(r for r in sweeps(store) if r.data.tags[runs.GRIDS] == "fine")
+    fine = next(r for r in sweeps(store) if r.tags[runs.GRIDS] == "fine")
     assert Artifacts(store, fine).get_json("sweep.json")["reused"] == [spec.id]
 
 
@@ -197,7 +197,7 @@ def test_closing_leaves_nothing_running(store: Store) -> None:
     with Writer(store) as writer:
         writer.sweep_started(make_sweep(make_spec()), {})
         writer.trial_started(make_spec())
-    assert [run.info.status for run in [*sweeps(store), *trials(store)]] == ["KILLED"] * 2
+    assert [run.status for run in [*sweeps(store), *trials(store)]] == ["KILLED"] * 2
     assert StoreLedger(store).running([make_spec()]) == frozenset()
 
 
@@ -216,7 +216,7 @@ def test_the_best_checkpoints_stay(store: Store, checkpoint: Path) -> None:
     assert kept == {specs[7.0].id, specs[6.0].id, other.id}
     assert store.artifacts
     assert len(list(store.artifacts.rglob("model.safetensors"))) == 3
-    tags = [run.data.tags[runs.CHECKPOINT] for run in trials(store)]
+    tags = [run.tags[runs.CHECKPOINT] for run in trials(store)]
     assert Counter(tags) == {"kept": 3, "pruned": 5}
 
 
@@ -233,5 +233,5 @@ def test_notes_are_json(store: Store) -> None:
     writer = Writer(store)
     writer.sweep_started(make_sweep(spec, grid="fine", left_out=3.0), {})
     (run,) = sweeps(store)
-    assert json.loads(run.data.tags[runs.NOTES]) == {"left_out": 3.0}
+    assert json.loads(run.tags[runs.NOTES]) == {"left_out": 3.0}
     writer.close()
