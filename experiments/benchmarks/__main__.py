@@ -46,6 +46,7 @@ def options() -> Options:
     parser.add_argument("--steps", type=int, default=60)
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--device", default="cpu", choices=("cpu", "cuda"), help="of `training`")
     given = vars(parser.parse_args())
     return Options(given.pop("only") or list(BENCHMARKS), Inputs(**given))
 

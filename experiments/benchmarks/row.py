@@ -15,6 +15,7 @@ class Inputs:
     steps: int = 60
     repeats: int = 5
     threads: int = 2
+    device: str = "cpu"
 
     @property
     def backbones(self) -> list[str]:

@@ -7,6 +7,7 @@ two alternate; medians are compared.
 
 from __future__ import annotations
 
+import gc
 import tempfile
 import time
 from collections.abc import Iterator
@@ -33,11 +34,15 @@ def rows(inputs: Inputs) -> Iterator[Row]:
     with tempfile.TemporaryDirectory() as folder:
         sentences = _sentences(inputs, Path(folder))
         for backbone in inputs.backbones:
-            ours, peer = [], []
+            ours, peer, peaks = [], [], []
             for repeat in range(inputs.repeats):
                 ours.append(_ours(inputs, backbone, sentences, Path(folder) / f"{repeat}"))
+                peaks.append(_peak_megabytes(inputs))
                 peer.append(_theirs(inputs, backbone, sentences))
+                peaks.append(_peak_megabytes(inputs))
             speeds = [inputs.steps * BATCH / median(seconds) for seconds in (ours, peer)]
+            if inputs.device == "cuda":
+                yield _memory_row(backbone, max(peaks[::2]), max(peaks[1::2]))
             yield Row(
                 f"training, {Path(backbone).name}, {inputs.steps} steps of {BATCH} x {LENGTH}",
                 f"{speeds[0]:.0f} sentences/s",
@@ -45,6 +50,22 @@ def rows(inputs: Inputs) -> Iterator[Row]:
                 f"{speeds[0] / speeds[1]:.2f}x",
                 "1.3x",
             )
+
+
+def _peak_megabytes(inputs: Inputs) -> float:
+    """Of GPU memory since the last call; 0 on a CPU."""
+    if inputs.device == "cpu":
+        return 0.0
+    peak = torch.cuda.max_memory_allocated() / 2**20
+    gc.collect()
+    torch.cuda.empty_cache()
+    torch.cuda.reset_peak_memory_stats()
+    return peak
+
+
+def _memory_row(backbone: str, ours: float, peer: float) -> Row:
+    what = f"peak GPU memory of that, {Path(backbone).name}"
+    return Row(what, f"{ours:.0f} MB", f"{peer:.0f} MB", f"{ours / peer:.2f}x", "")
 
 
 def _sentences(inputs: Inputs, folder: Path) -> list[str]:
@@ -73,8 +94,8 @@ def _ours(inputs: Inputs, backbone: str, sentences: list[str], folder: Path) -> 
         epochs=None,
         eval_steps=inputs.steps // 2,
         seed=0,
-        device="cpu",
-        precision="fp32",
+        device=inputs.device,
+        precision=_precision(inputs),
         threads=inputs.threads,
     )
     config = SimCSEConfig(
@@ -95,7 +116,7 @@ def _theirs(inputs: Inputs, backbone: str, sentences: list[str]) -> float:
 
     dev = read_dev_pairs(inputs.dev)
     begun = time.perf_counter()
-    model = sentence_transformer(backbone, LENGTH)
+    model = sentence_transformer(backbone, LENGTH, inputs.device)
     trainer = SentenceTransformerTrainer(
         model=model,
         args=_arguments(inputs),
@@ -122,12 +143,17 @@ def _arguments(inputs: Inputs) -> Any:
         logging_strategy="no",
         report_to="none",
         disable_tqdm=True,
-        use_cpu=True,
+        use_cpu=inputs.device == "cpu",
+        bf16=_precision(inputs) == "bf16",
         dataloader_drop_last=True,
     )
 
 
-def sentence_transformer(backbone: str, length: int) -> Any:
+def _precision(inputs: Inputs) -> str:
+    return "fp32" if inputs.device == "cpu" else "bf16"
+
+
+def sentence_transformer(backbone: str, length: int, device: str = "cpu") -> Any:
     """The same backbone with mean pooling, as the peer builds it."""
     from sentence_transformers import SentenceTransformer
     from sentence_transformers.models import Pooling, Transformer
@@ -135,7 +161,7 @@ def sentence_transformer(backbone: str, length: int) -> Any:
     body = Transformer(describe(backbone).location, max_seq_length=length)
     body.float()
     return SentenceTransformer(
-        modules=[body, Pooling(body.get_word_embedding_dimension())], device="cpu"
+        modules=[body, Pooling(body.get_embedding_dimension())], device=device
     )
 
 

@@ -1,0 +1,56 @@
+"""The benchmarks still run; what they measure stands nowhere in a test."""
+
+import os
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from experiments.benchmarks import commands, evaluation, memory, training
+from experiments.benchmarks.backbone import make_backbone
+from experiments.benchmarks.row import Inputs, Row
+
+TINY = Inputs(steps=2, repeats=1, threads=1)
+
+
+@pytest.mark.parametrize("rows", [training.rows, evaluation.rows])
+def test_beside_sentence_transformers(rows: Callable[[Inputs], Iterator[Row]]) -> None:
+    [row] = rows(TINY)
+    assert float(row.ratio.removesuffix("x")) > 0
+
+
+def test_commands_on_a_store() -> None:
+    rows = list(commands.rows(TINY, trials=3))
+    assert len(rows) == 4
+    assert all(float(row.ours.removesuffix(" s")) > 0 for row in rows)
+
+
+@pytest.mark.slow
+def test_memory_of_a_worker(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory, "SHORT", 64)
+    monkeypatch.setattr(memory, "LONG", 200)
+    peak, again = memory.rows(TINY)
+    assert "200 lines" in peak.what and "second sweep" in again.what
+
+
+def test_a_backbone_of_any_size_trains(tmp_path: Path) -> None:
+    make_backbone(tmp_path, layers=1, dim=64)
+    _, made = training.rows(Inputs(str(tmp_path), steps=2, repeats=1, threads=1))
+    assert tmp_path.name in made.what
+
+
+@pytest.mark.slow
+def test_the_gpu_script_without_a_gpu() -> None:
+    script = ["bash", "experiments/benchmarks/gpu.sh", "cpu", "1", "64", "4"]
+    done = subprocess.run(
+        script,
+        cwd=Path(__file__).parents[2],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "NO_COLOR": "1"},
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("Best of 1") == 2
+    assert "Best of 4" in done.stdout
+    assert "sentences/s" in done.stdout
