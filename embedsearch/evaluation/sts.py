@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
 from torch import Tensor
 
 from embedsearch.data.pairs import ScoredPairs
@@ -41,6 +40,8 @@ def score_pairs(embed: Callable[[Sequence[str]], Tensor], pairs: ScoredPairs) ->
 
     ``embed`` gives (n, dim) for n sentences, and is called once, with each distinct sentence.
     """
+    from scipy import stats  # takes its time, and only scoring needs it
+
     rows = {sentence: row for row, sentence in enumerate(dict.fromkeys(pairs.first + pairs.second))}
     vectors = embed(list(rows)).detach().cpu().double().numpy()
     norms = np.linalg.norm(vectors, axis=1, keepdims=True)

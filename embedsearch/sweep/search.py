@@ -5,11 +5,13 @@ from __future__ import annotations
 import logging
 import os
 import signal
+import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Event, Thread
 from typing import Any
 
 from embedsearch import trial
@@ -58,13 +60,35 @@ def connected(cluster: Cluster) -> Iterator[Mapping[str, float]]:
     except Exception as error:
         raise UserError(_why_not(cluster.address, error)) from error
     _silence()
+    ended = _watch_raylet() if cluster.address is None else Event()
     before = signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
     try:
         yield ray.cluster_resources()
     finally:
         signal.signal(signal.SIGTERM, before)
+        ended.set()
         with unstoppable():
             ray.shutdown()
+
+
+def _watch_raylet() -> Event:
+    """Say it where our raylet dies before the event is set: Ray ends this process without a word.
+
+    Nothing is lost then that a trial or the store had, and no handler of ours would run.
+    """
+    from ray._private import worker
+
+    raylet = worker._global_node.all_processes["raylet"][0].process
+    ended = Event()
+
+    def wait() -> None:
+        raylet.wait()
+        if not ended.is_set():
+            show_cursor = "\033[?25h" if sys.stderr.isatty() else ""
+            sys.stderr.write(f"{show_cursor}error: {_lost('its raylet died')}\n")
+
+    Thread(target=wait, daemon=True).start()
+    return ended
 
 
 @contextmanager
@@ -80,7 +104,7 @@ def unstoppable() -> Iterator[None]:
 
 
 def _why_not(address: str | None, error: Exception) -> str:
-    reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
+    reason = _first_line(error)
     if address is None:
         return f"Ray did not start on this machine ({reason}); give the same command again"
     return (
@@ -162,13 +186,16 @@ def run_trials(
         try:
             tuner.fit()
         except (RayError, tune.TuneError, ConnectionError) as error:
-            raise UserError(_lost(error)) from error
+            raise UserError(_lost(_first_line(error))) from error
     return relay.results
 
 
-def _lost(error: Exception) -> str:
-    reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
+def _lost(reason: str) -> str:
     return f"Ray was lost ({reason}); give the same command again to go on"
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0]
 
 
 def draw(axes: Mapping[str, Axis], seed: int) -> Iterator[Mapping[str, Scalar]]:

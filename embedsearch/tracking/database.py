@@ -7,6 +7,7 @@ both say the same of the same store. All writing goes through MLflow.
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections import defaultdict
 from collections.abc import Callable
@@ -15,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from embedsearch.durable import write_whole
-from embedsearch.tracking.stored import PREFIX, Query, StoredRun
+from embedsearch.tracking.stored import PREFIX, SPEC_ID, Query, StoredRun
 
 Open = Callable[[str], Any]
 """Has MLflow open a database by its address, and make its tables where there are none."""
@@ -63,7 +64,7 @@ def read(database: Path, query: Query) -> list[StoredRun]:
     with closing(_connected(database)) as connection:
         connection.row_factory = sqlite3.Row
         connection.execute("BEGIN")  # one state of it for all tables
-        runs = connection.execute(f"{chosen} ORDER BY started_ms DESC, run_id", values).fetchall()
+        runs = connection.execute(chosen, values).fetchall()
         tags, params, metrics = (
             _by_run(connection, rows, chosen, values)
             for rows in ("tags WHERE", "params WHERE", "latest_metrics WHERE NOT is_nan AND")
@@ -108,6 +109,15 @@ def _chosen(query: Query) -> tuple[str, list[str]]:
     for name, value in query.tags.items():
         text += " AND run_uuid IN (SELECT run_uuid FROM tags WHERE key = ? AND value = ?)"
         values += [f"{PREFIX}{name}", value]
+    if query.spec_ids:
+        text += (
+            " AND run_uuid IN (SELECT run_uuid FROM tags WHERE key = ?"
+            " AND value IN (SELECT value FROM json_each(?)))"
+        )
+        values += [SPEC_ID, json.dumps(list(query.spec_ids))]
+    text += " ORDER BY started_ms DESC, run_id"
+    if query.limit is not None:
+        text += f" LIMIT {query.limit}"
     return text, values
 
 

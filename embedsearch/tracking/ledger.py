@@ -15,7 +15,10 @@ from embedsearch.tracking.artifacts import CHECKPOINT_FOLDER, Artifacts
 from embedsearch.tracking.liveness import is_alive
 from embedsearch.tracking.ranking import Group, Ranking, Trial, rank
 from embedsearch.tracking.store import Store
-from embedsearch.tracking.stored import StoredRun
+from embedsearch.tracking.stored import SPEC_ID, StoredRun
+
+_OF_LATE = 500
+"""Trials that tell how long a step takes."""
 
 _FINAL = [status for status in Status if status.is_final]
 
@@ -32,9 +35,8 @@ class StoreLedger:
         groups = {(spec.point.method, Group.of(spec).key) for spec in specs}
         found = {}
         for method, key in groups:
-            for run in self._store.search(method, kind="trial", group=key):
-                tags = run.tags
-                if tags[runs.SPEC_ID] in wanted and tags[runs.STATUS] in _FINAL:
+            for run in self._store.search(method, spec_ids=wanted, kind="trial", group=key):
+                if run.tags[runs.STATUS] in _FINAL:
                     result = runs.to_result(run, _checkpoint(self._store, run))
                     found[result.spec_id] = result
         return found
@@ -43,18 +45,18 @@ class StoreLedger:
         """The ids of those that a living sweep is running now."""
         wanted = {spec.id for spec in specs}
         return frozenset(
-            run.tags[runs.SPEC_ID]
+            run.tags[SPEC_ID]
             for method in {spec.point.method for spec in specs}
-            for run in self._store.search(method, kind="trial", status=runs.RUNNING)
-            if run.tags[runs.SPEC_ID] in wanted and is_alive(self._store, run.tags[runs.HOLDER])
+            for run in self._store.search(method, spec_ids=wanted, status=runs.RUNNING)
+            if is_alive(self._store, run.tags[runs.HOLDER])
         )
 
     def seconds_per_step(self, method: str) -> float | None:
-        """Median over the method's longer finished trials; None without any.
+        """Median over the method's longer trials among those of late; None without any.
 
         A short one says little: start and first score would be spread over few steps.
         """
-        finished = self._store.search(method, kind="trial", status="finished")
+        finished = self._store.search(method, limit=_OF_LATE, kind="trial", status="finished")
         costs = [
             (int(run.params["total_steps"]), run.metrics[runs.SECONDS])
             for run in finished

@@ -10,14 +10,14 @@ from typing import Any
 from embedsearch.records import Source, Status, TrialResult, TrialSpec
 from embedsearch.tracking.names import from_name, from_text, to_name, to_text
 from embedsearch.tracking.ranking import Group, Trial
-from embedsearch.tracking.stored import StoredRun
+from embedsearch.tracking.stored import SPEC_ID, StoredRun
 
 DEV, START, BEST, STEP = "dev/spearman", "start/dev_spearman", "best/dev_spearman", "best/step"
 SECONDS = "seconds"
 
 KIND = "embedsearch.kind"
 """``sweep`` or ``trial``."""
-SWEEP_ID, SPEC_ID = "embedsearch.sweep_id", "embedsearch.spec_id"
+SWEEP_ID = "embedsearch.sweep_id"
 POINT_ID, GROUP = "embedsearch.point_id", "embedsearch.group"
 GRIDS = "embedsearch.grid"
 """Of every sweep that holds the trial, separated by spaces."""

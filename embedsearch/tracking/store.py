@@ -7,10 +7,11 @@ import re
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from http.client import HTTPException
+from itertools import islice
 from pathlib import Path
 from typing import Any, Self
 from urllib.parse import unquote
@@ -19,7 +20,7 @@ from filelock import FileLock
 
 from embedsearch.errors import UserError
 from embedsearch.tracking import database as tables
-from embedsearch.tracking.stored import Query, StoredRun
+from embedsearch.tracking.stored import SPEC_ID, Query, StoredRun
 
 _QUIET = {
     "MLFLOW_LOGGING_LEVEL": "WARNING",
@@ -148,19 +149,22 @@ class Store:
         *,
         mlflow_status: str | None = None,
         run_id: str = "",
+        spec_ids: Collection[str] = (),
+        limit: int | None = None,
         **tags: str,
     ) -> list[StoredRun]:
         """The runs that meet all of what is given, the latest first; without anything, all.
 
-        ``run_id`` is how the id begins; a tag goes by its name after ``embedsearch.``.
+        ``run_id`` is how the id begins, ``spec_ids`` of which trials, ``limit`` how many; a tag
+        goes by its name after ``embedsearch.``.
         """
-        query = Query(method, mlflow_status, run_id, tags)
+        query = Query(method, mlflow_status, run_id, tags, spec_ids, limit)
         if not self.exists:
             return []
         if self.database:
             with self.explained():
                 return tables.read(self.database, query)
-        return list(self._from_server(query))
+        return list(islice(self._from_server(query), limit))
 
     def tags(self, run_id: str) -> Mapping[str, str]:
         """Of one run, by its whole id."""
@@ -182,10 +186,14 @@ class Store:
         token = None
         while names:
             page = self.client.search_runs(
-                list(names), query.condition(), max_results=_PAGE, page_token=token
+                list(names),
+                query.condition(),
+                max_results=min(_PAGE, query.limit or _PAGE),
+                page_token=token,
             )
             for run in page:
-                yield StoredRun.of(run, names[run.info.experiment_id])
+                if not query.spec_ids or run.data.tags.get(SPEC_ID) in query.spec_ids:
+                    yield StoredRun.of(run, names[run.info.experiment_id])
             token = page.token
             if not token:
                 return

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Self
 
 PREFIX = "embedsearch."
 """Of every tag that is this project's own."""
+SPEC_ID = f"{PREFIX}spec_id"
 
 
 @dataclass(frozen=True)
@@ -58,9 +59,13 @@ class Query:
     """How the id begins, in hex digits."""
     tags: Mapping[str, str] = field(default_factory=dict)
     """The project's own, by their names after the prefix."""
+    spec_ids: Collection[str] = ()
+    """Trials of one of these; of any, where none is given."""
+    limit: int | None = None
+    """The latest so many of them."""
 
     def condition(self) -> str:
-        """As an MLflow search condition, the method aside."""
+        """As an MLflow search condition, which knows no method and no lists of ids."""
         parts = [f"tags.`{PREFIX}{name}` = '{value}'" for name, value in self.tags.items()]
         if self.status:
             parts.append(f"attributes.status = '{self.status}'")

@@ -153,9 +153,9 @@ class Writer:
 
     def _join_grid(self, sweep: Sweep, reused: Mapping[str, TrialResult]) -> None:
         """A reused trial is found under this grid too."""
-        for run in self._store.search(sweep.method, kind="trial"):
+        for run in self._store.search(sweep.method, spec_ids=reused, kind="trial"):
             grids = run.tags[runs.GRIDS].split()
-            if run.tags[runs.SPEC_ID] in reused and sweep.grid not in grids:
+            if sweep.grid not in grids:
                 self._store.log(run.run_id, tags={runs.GRIDS: " ".join([*grids, sweep.grid])})
 
     def _take(self, spec: TrialSpec, *, whoever_holds_it: bool = False) -> TrialRun | None:

@@ -117,6 +117,19 @@ def test_signals_stop_it_and_the_same_command_goes_on(
     check_store(folder, "mlruns", 4)
 
 
+def test_a_killed_raylet_is_said_and_the_same_command_goes_on(folder: Path) -> None:
+    process = sweep(folder, "one")
+    until_a_trial_ended(process)
+    raylet = subprocess.check_output(["pgrep", "-P", str(process.pid), "-f", "raylet/raylet"])
+    os.kill(int(raylet), signal.SIGKILL)
+    code, _, err = ended(process)
+    assert code != 0
+    assert "error: Ray was lost" in err and "give the same command again" in err
+    code, again, err = ended(sweep(folder, "one"))
+    assert code == 0 and " 0 known" not in err, err
+    check_store(folder, "mlruns", len(scores(again)))
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_before_anything_runs(number: int, folder: Path) -> None:
     process = sweep(folder, "one")

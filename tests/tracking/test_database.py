@@ -63,6 +63,8 @@ def test_all_runs(filled: Store) -> None:
         Query("nothing"),
         Query("gone"),
         Query(tags={"kind": "neither"}),
+        Query("scd", spec_ids=[make_spec(0.1).id, make_spec(0.3).id, "of no trial"]),
+        Query("scd", spec_ids=["of no trial"]),
     ],
 )
 def test_what_is_asked_for(filled: Store, query: Query) -> None:
@@ -76,6 +78,12 @@ def test_by_the_beginning_of_the_id(filled: Store) -> None:
     for length in (8, 32):
         query = Query(run_id=whole[:length])
         assert filled.search(run_id=whole[:length]) == by_mlflow(filled, query)
+
+
+def test_the_latest(filled: Store) -> None:
+    whole = filled.search("scd", kind="trial")
+    assert filled.search("scd", limit=2, kind="trial") == whole[:2]
+    assert len(by_mlflow(filled, Query("scd", limit=2, tags={"kind": "trial"}))) >= 2
 
 
 def test_experiments(filled: Store) -> None:

@@ -10,6 +10,7 @@ from embedsearch.tracking import runs
 from embedsearch.tracking.artifacts import Artifacts
 from embedsearch.tracking.ledger import StoreLedger
 from embedsearch.tracking.store import Store
+from embedsearch.tracking.stored import SPEC_ID
 from embedsearch.tracking.writer import Writer
 
 from .conftest import make_result, make_spec, make_sweep, python, record, record_scores
@@ -50,7 +51,7 @@ def test_runs_are_nested_and_described(store: Store) -> None:
     assert sweep.tags["embedsearch.trials"] == "2 finished"
     members = Artifacts(store, sweep).get_json("sweep.json")
     assert members == {"specs": [s.id for s in specs], "reused": [], "notes": {}}
-    run = next(r for r in trials(store) if r.tags[runs.SPEC_ID] == specs[0].id)
+    run = next(r for r in trials(store) if r.tags[SPEC_ID] == specs[0].id)
     assert run.tags["mlflow.parentRunId"] == sweep.run_id
     assert run.status == "FINISHED"
     assert run.params["alpha"] == "0.1"
@@ -141,6 +142,7 @@ def test_a_killed_process_is_mended_by_the_next_sweep(store: Store, tmp_path: Pa
 import os
 from tests.tracking.conftest import make_spec, make_sweep
 from embedsearch.tracking.store import Store
+from embedsearch.tracking.stored import SPEC_ID
 from embedsearch.tracking.writer import Writer
 writer = Writer(Store.open({str(tmp_path / "mlruns")!r}))
 writer.sweep_started(make_sweep(make_spec(0.1)), {{}})
@@ -151,7 +153,7 @@ os._exit(9)
     assert [run.status for run in [*sweeps(store), *trials(store)]] == ["RUNNING"] * 2
     assert StoreLedger(store).running([make_spec(0.1)]) == frozenset()
     record_scores(store, (make_spec(0.2), 60.0))
-    (killed,) = [r for r in trials(store) if r.tags[runs.SPEC_ID] == make_spec(0.1).id]
+    (killed,) = [r for r in trials(store) if r.tags[SPEC_ID] == make_spec(0.1).id]
     assert killed.status == "KILLED"
     assert killed.tags[runs.STATUS] == "interrupted"
     assert sorted(run.status for run in sweeps(store)) == ["FINISHED", "KILLED"]
