@@ -62,6 +62,12 @@ class Encoder(nn.Module):
                 return self._encode(batch["input_ids"], batch["attention_mask"])
             return self._encode_by_length(batch["input_ids"], batch["attention_mask"])
 
+    def states(self, batch: Mapping[str, Tensor]) -> Tensor:
+        """The last states of every token, (batch, tokens, dim), under the backbone's own rates."""
+        out = self.transformer(input_ids=batch["input_ids"], attention_mask=batch["attention_mask"])
+        states: Tensor = out.last_hidden_state
+        return states
+
     def _encode(self, ids: Tensor, mask: Tensor) -> Tensor:
         every_layer = len(LAYERS[self.pooling]) > 1
         out = self.transformer(input_ids=ids, attention_mask=mask, output_hidden_states=every_layer)

@@ -19,7 +19,8 @@ Batch = Mapping[str, Tensor]
 """``input_ids`` and ``attention_mask``, each (batch, tokens)."""
 
 Views = tuple[Tensor, ...]
-"""Encodings of one batch, each (batch, dim), row i always from sentence i."""
+"""What a batch gave, row i always from sentence i: encodings, each (batch, dim), and in a method
+with a language model also losses by sentence."""
 
 Rate = Annotated[float, Field(ge=0, lt=1)]
 """A share of units dropped."""

@@ -2,28 +2,19 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import ClassVar, cast
 
-import torch
-from pydantic import Field
-from torch import Tensor, nn
+from torch import Tensor
 
 from embedsearch.encoder.backbone import BackboneFacts
-from embedsearch.encoder.heads import mlp
 from embedsearch.encoder.model import Encoder
-from embedsearch.errors import UserError
 from embedsearch.losses.contrastive import info_nce
 from embedsearch.methods.base import Batch, Method, MethodConfig, Views
+from embedsearch.methods.two_views import TwoViewsConfig, check_two_views, head_of, two_views
 
 
-class SimCSEConfig(MethodConfig):
+class SimCSEConfig(TwoViewsConfig):
     """Defaults are those of the authors' command for BERT-base."""
-
-    temperature: float = Field(0.05, gt=0)
-    dropout: float | None = Field(None, gt=0, lt=1)
-    """Of both views; none is the backbone's own rate."""
-    head: Literal["mlp", "none"] = "mlp"
-    """On the embedding, in training only."""
 
 
 class SimCSE(Method):
@@ -37,22 +28,17 @@ class SimCSE(Method):
     def __init__(self, config: SimCSEConfig, encoder: Encoder) -> None:
         super().__init__(config, encoder)
         self.config = config
-        self.head = mlp(encoder.dim) if config.head == "mlp" else nn.Identity()
+        self.head = head_of(config, encoder)
 
     @classmethod
     def check(cls, config: MethodConfig, backbone: BackboneFacts) -> None:
         """Raises ``UserError`` where no dropout would make the two views differ."""
         super().check(config, backbone)
-        if getattr(config, "dropout", None) is None and backbone.dropout == 0:
-            raise UserError(
-                f"the dropout of {backbone.location} is zero, so SimCSE's two views would be "
-                "the same: give a rate, for example dropout=0.1"
-            )
+        check_two_views(cast(SimCSEConfig, config), backbone)
 
     def views(self, encoder: Encoder, batch: Batch) -> Views:
         """Two encodings of the batch under masks of their own, each (batch, dim), in one pass."""
-        twice = {name: torch.cat([value, value]) for name, value in batch.items()}
-        return tuple(encoder.encode(twice, dropout=self.config.dropout).chunk(2))
+        return two_views(encoder, batch, self.config.dropout)
 
     def terms(self, views: Views, batch: Batch) -> dict[str, Tensor]:
         """``contrast``."""
