@@ -36,7 +36,7 @@ def encoder(make_backbone: Callable[..., Path]) -> Encoder:
 
 def small(found: type[Method]) -> MethodConfig:
     """Its defaults, with a projector that fits a test."""
-    sizes = {"batch_size": 6, "projector_dim": 16}
+    sizes = {"batch_size": 6, "projector_dim": 16, "k": 3}
     fields = found.Config.model_fields
     return found.Config(**{name: size for name, size in sizes.items() if name in fields})
 

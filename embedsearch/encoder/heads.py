@@ -21,3 +21,8 @@ def projector(dim: int, hidden: int, layers: int) -> nn.Sequential:
 def mlp(dim: int) -> nn.Sequential:
     """One linear layer and tanh, (batch, dim) in and out (SimCSE's head on [CLS])."""
     return nn.Sequential(nn.Linear(dim, dim), nn.Tanh())
+
+
+def contrast_head(dim: int, out: int) -> nn.Sequential:
+    """``dim`` × ``dim``, ReLU, ``dim`` × ``out``: (batch, dim) in, (batch, out) out (VaSCL)."""
+    return nn.Sequential(nn.Linear(dim, dim), nn.ReLU(), nn.Linear(dim, out))

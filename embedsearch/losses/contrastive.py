@@ -28,3 +28,16 @@ def self_contrast(first: Tensor, second: Tensor) -> Tensor:
     """
     with torch.autocast(first.device.type, enabled=False):
         return F.cosine_similarity(first.float(), second.float(), dim=1).mean()
+
+
+def nt_xent(first: Tensor, second: Tensor, temperature: float) -> Tensor:
+    """InfoNCE of each row of both (batch, dim) views among the other 2·batch − 1, mean: a scalar.
+
+    ``(1/2M) Σ_i ℓ(z_i, z_i') + ℓ(z_i', z_i)`` (SimCLR, Chen et al. 2020; VaSCL, Eq. 1 and the first
+    half of Eq. 6): the own view's other rows are negatives, too.
+    """
+    with torch.autocast(first.device.type, enabled=False):
+        both = F.normalize(torch.cat([first, second]).float(), dim=1)
+        logits = (both @ both.T / temperature).fill_diagonal_(-torch.inf)
+        positives = torch.arange(len(both), device=both.device).roll(len(first))
+        return F.cross_entropy(logits, positives)

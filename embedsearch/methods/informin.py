@@ -14,7 +14,7 @@ from embedsearch.errors import UserError
 from embedsearch.losses.contrastive import info_nce
 from embedsearch.losses.reconstruction import reconstruction, reconstruction_printed
 from embedsearch.methods.base import Batch, Method, MethodConfig, Views
-from embedsearch.methods.two_views import TwoViewsConfig, check_two_views, head_of, two_views
+from embedsearch.methods.two_views import TwoViewsConfig, check_dropout, head_of, two_views
 
 
 class InforMinConfig(TwoViewsConfig):
@@ -52,7 +52,7 @@ class InforMin(Method):
         """Raises ``UserError`` where two views would be the same, or no MLM head is known."""
         super().check(config, backbone)
         config = cast(InforMinConfig, config)
-        check_two_views(config, backbone)
+        check_dropout(config.dropout, backbone)
         if config.beta and backbone.architecture not in HAVE_HEADS:
             raise UserError(
                 f"beta={config.beta:g} wants a masked language model head, and that of a "

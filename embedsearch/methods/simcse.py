@@ -10,7 +10,7 @@ from embedsearch.encoder.backbone import BackboneFacts
 from embedsearch.encoder.model import Encoder
 from embedsearch.losses.contrastive import info_nce
 from embedsearch.methods.base import Batch, Method, MethodConfig, Views
-from embedsearch.methods.two_views import TwoViewsConfig, check_two_views, head_of, two_views
+from embedsearch.methods.two_views import TwoViewsConfig, check_dropout, head_of, two_views
 
 
 class SimCSEConfig(TwoViewsConfig):
@@ -34,7 +34,7 @@ class SimCSE(Method):
     def check(cls, config: MethodConfig, backbone: BackboneFacts) -> None:
         """Raises ``UserError`` where no dropout would make the two views differ."""
         super().check(config, backbone)
-        check_two_views(cast(SimCSEConfig, config), backbone)
+        check_dropout(cast(SimCSEConfig, config).dropout, backbone)
 
     def views(self, encoder: Encoder, batch: Batch) -> Views:
         """Two encodings of the batch under masks of their own, each (batch, dim), in one pass."""

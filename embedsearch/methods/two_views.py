@@ -25,9 +25,9 @@ class TwoViewsConfig(MethodConfig):
     """On the embedding, in training only."""
 
 
-def check_two_views(config: TwoViewsConfig, backbone: BackboneFacts) -> None:
+def check_dropout(dropout: float | None, backbone: BackboneFacts) -> None:
     """Raises ``UserError`` where no dropout would make the two views differ."""
-    if config.dropout is None and backbone.dropout == 0:
+    if dropout is None and backbone.dropout == 0:
         raise UserError(
             f"the dropout of {backbone.location} is zero, so the two views would be the same: "
             "give a rate, for example dropout=0.1"

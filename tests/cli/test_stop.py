@@ -136,7 +136,7 @@ def test_a_signal_before_anything_runs(number: int, folder: Path) -> None:
     time.sleep(1.5)
     os.kill(process.pid, number)
     code, _, err = ended(process)
-    assert code == 130, err
+    assert code == 130 or (code == -number and not err), err  # Python itself had not started
 
 
 @pytest.mark.parametrize("grids", [("one", "two"), tuple(GRIDS)], ids=["two", "four"])

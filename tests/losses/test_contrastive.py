@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 import torch
 
-from embedsearch.losses.contrastive import info_nce, self_contrast
+from embedsearch.losses.contrastive import info_nce, nt_xent, self_contrast
 
 torch.manual_seed(3)
 A, B = torch.randn(2, 7, 5)
@@ -34,6 +34,27 @@ def test_info_nce_ignores_order_and_scale() -> None:
     order = torch.randperm(len(A))
     there = info_nce(A, B, 0.1)
     torch.testing.assert_close(info_nce(3 * A[order], 0.2 * B[order], 0.1), there)
+
+
+def test_nt_xent_by_hand() -> None:
+    """Four rows, two directions: the positive has cosine 1, the other two 0."""
+    eye = torch.eye(2)
+    assert nt_xent(eye, eye, 0.5).item() == pytest.approx(math.log(1 + 2 * math.exp(-2)))
+
+
+def test_nt_xent_is_the_printed_formula() -> None:
+    """VaSCL, Eq. 1, among 2M - 1 candidates, and the 1/2M of Eq. 6."""
+    rows, m, printed = [*A, *B], len(A), 0.0
+    for i in range(2 * m):
+        positive = (i + m) % (2 * m)
+        others = [j for j in range(2 * m) if j != i]
+        total = sum(math.exp(cosine(rows[i], rows[j]) / 0.1) for j in others)
+        printed -= math.log(math.exp(cosine(rows[i], rows[positive]) / 0.1) / total) / (2 * m)
+    assert nt_xent(A, B, 0.1).item() == pytest.approx(printed, rel=1e-5)
+
+
+def test_nt_xent_is_symmetric_and_ignores_scale() -> None:
+    torch.testing.assert_close(nt_xent(B, 4 * A, 0.1), nt_xent(A, B, 0.1))
 
 
 def test_self_contrast_by_hand() -> None:
