@@ -24,6 +24,10 @@ def method_class(name: str) -> type[Method]:
     return resolve(yaml.safe_load(text)["method"])
 
 
+IDLE = ("crossattention.self.query", "crossattention.self.key")
+"""Matrices that can't learn: attention over the one embedding is 1 whatever they say."""
+
+
 @pytest.fixture(params=NAMES)
 def found(request: pytest.FixtureRequest) -> type[Method]:
     return method_class(request.param)
@@ -36,7 +40,7 @@ def encoder(make_backbone: Callable[..., Path]) -> Encoder:
 
 def small(found: type[Method]) -> MethodConfig:
     """Its defaults, with a projector that fits a test."""
-    sizes = {"batch_size": 6, "projector_dim": 16, "k": 3}
+    sizes = {"batch_size": 6, "projector_dim": 16, "k": 3, "negatives": 3}
     fields = found.Config.model_fields
     return found.Config(**{name: size for name, size in sizes.items() if name in fields})
 
@@ -97,13 +101,14 @@ def trained(found: type[Method]) -> type[Method]:
 def test_terms_train_backbone_and_heads(found: type[Method], encoder: Encoder) -> None:
     method = trained(found)(small(found), encoder).train()
     views = method.views(encoder, batch())
-    assert {view.shape for view in views} == {(6, 32)}
+    assert views[0].shape == (6, 32) and all(len(view) == 6 for view in views)
     terms = method.terms(views, batch())
     assert all(term.ndim == 0 and torch.isfinite(term) for term in terms.values())
     total(terms).backward()
-    for parameter in method.parameters():
+    for name, parameter in method.named_parameters():
         assert parameter.grad is not None and torch.isfinite(parameter.grad).all()
-        assert parameter.ndim < 2 or parameter.grad.abs().sum() > 0, "a matrix that learns nothing"
+        learns = parameter.grad.abs().sum() > 0
+        assert learns or parameter.ndim < 2 or any(idle in name for idle in IDLE), name
     reached = [p for p in encoder.parameters() if p.grad is not None and p.grad.abs().sum() > 0]
     assert len(reached) > 20
 

@@ -95,8 +95,10 @@ class Method(nn.Module):
         raise NotImplementedError
 
     def parameter_groups(self, encoder: Encoder, learning_rate: float) -> list[ParameterGroup]:
-        """What is trained, at which rate; by default backbone and heads alike."""
-        return [ParameterGroup([*encoder.parameters(), *self.parameters()], learning_rate)]
+        """What is trained, at which rate; by default backbone and heads alike, and what they share
+        once."""
+        once = {id(p): p for p in [*encoder.parameters(), *self.parameters()]}
+        return [ParameterGroup(list(once.values()), learning_rate)]
 
 
 def resolve(target: str) -> type[Method]:
