@@ -15,7 +15,8 @@ from embedsearch.encoder.backbone import describe
 from embedsearch.encoder.model import Encoder
 from embedsearch.methods.base import Method, MethodConfig, resolve, total
 
-NAMES = sorted(m.name for m in pkgutil.iter_modules(methods.__path__) if m.name != "base")
+SHARED = {"base", "augmented"}
+NAMES = sorted(m.name for m in pkgutil.iter_modules(methods.__path__) if m.name not in SHARED)
 SPACES = Path(__file__).parents[1] / "search_spaces"
 
 
