@@ -16,6 +16,7 @@ from embedsearch.errors import UserError
 from embedsearch.methods import augmented
 from embedsearch.methods.simcse import SimCSE, SimCSEConfig
 from embedsearch.records import Status, TrialSpec
+from embedsearch.sweep.space import load_space, shipped_folder
 from tests.conftest import make_point
 from tests.data.augment.dictionary import write_wordnet
 
@@ -50,6 +51,15 @@ def run(spec: TrialSpec, place: trial.Place) -> Any:
 def test_values_that_do_not_fit(values: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         SimCSEConfig(**values)
+
+
+def test_the_shipped_grid_needs_the_corpus_alone(
+    make_setting: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(wordnet, "DEBIAN", tmp_path / "nowhere")
+    points = load_space(shipped_folder() / "simcse.yaml").points("augment").points
+    specs = [make_setting(sentences=1_000).spec(point) for point in points]
+    assert [spec.point.contents for spec in specs] == [{}] * 3
 
 
 def test_missing_sources_are_found_out_before_the_start(

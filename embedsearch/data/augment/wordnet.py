@@ -54,8 +54,8 @@ def fingerprint(folder: Path) -> str:
 def read_synonyms(folder: Path) -> Synonyms:
     """Every single word's synonyms: the other single words of all synsets it is in.
 
-    Function words have none and are none. Raises ``UserError``, with file and line, for what is not in
-    WordNet's format, wndb(5WN).
+    Function words have none and are none. Raises ``UserError``, with file and line, for what is
+    not in WordNet's format, wndb(5WN).
     """
     left_out = set(_GRAMMAR.split())
     found: defaultdict[str, set[str]] = defaultdict(set)
