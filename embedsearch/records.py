@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
 from typing import Any, Protocol, Self
 
@@ -30,11 +30,25 @@ class Point:
     target: str
     """The class, as ``package.module:Class``."""
     values: Mapping[str, Scalar]
+    contents: Mapping[str, str] = field(default_factory=dict)
+    """Fingerprints of what some values name by its place, by hyperparameter."""
+
+    def reading(self, sources: Mapping[str, Source]) -> Point:
+        """The point with what its values name found: where it is, and what is in it."""
+        located = {key: source.location for key, source in sources.items()}
+        contents = {key: source.fingerprint for key, source in sources.items()}
+        return replace(self, values={**self.values, **located}, contents=contents)
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """What the point is: the method and its values, contents in the place of locations."""
+        values = {**self.values, **self.contents}
+        return {"method": self.method, "target": self.target, "values": values}
 
     @property
     def id(self) -> str:
         """Names the method and its values alone: the same under every seed and on all data."""
-        return content_id(asdict(self))
+        return content_id(self.identity)
 
 
 @dataclass(frozen=True)
@@ -73,7 +87,7 @@ class TrialSpec:
     @property
     def id(self) -> str:
         """Names the trial: equal when the numbers must be equal, wherever its files lie."""
-        value = asdict(self)
+        value = {**asdict(self), "point": self.point.identity}
         del value["preset"]
         for key in ("backbone", "corpus", "dev"):
             value[key] = value[key]["fingerprint"]

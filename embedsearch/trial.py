@@ -18,10 +18,11 @@ import torch
 from filelock import FileLock
 from torch.utils import deterministic
 
+from embedsearch.data.augment import augmented
 from embedsearch.data.batches import Batches
 from embedsearch.data.corpus import Corpus
 from embedsearch.data.pairs import ScoredPairs, read_dev_pairs
-from embedsearch.data.tokens import TokenisedCorpus, tokenise
+from embedsearch.data.tokens import TokenisedCorpus, same_rows, tokenise
 from embedsearch.durable import remove_drafts, remove_whole, write_json, write_text, write_whole
 from embedsearch.encoder.backbone import BackboneFacts, describe
 from embedsearch.encoder.backbone import fingerprint as backbone_fingerprint
@@ -29,7 +30,7 @@ from embedsearch.encoder.export import export
 from embedsearch.encoder.model import Encoder
 from embedsearch.errors import UserError
 from embedsearch.evaluation.sts import score_pairs
-from embedsearch.methods.base import Batch, Method, MethodConfig, resolve
+from embedsearch.methods.base import AUGMENTED, Batch, Method, MethodConfig, resolve
 from embedsearch.records import Point, Source, Status, TrialResult, TrialSpec, content_id
 from embedsearch.training.checkpoint import Checkpoint
 from embedsearch.training.loop import Course, Diverged, Report, Training
@@ -63,7 +64,7 @@ class Setting:
         method.check(config, self.facts)
         trains = method.needs != "nothing"
         return TrialSpec(
-            point=point,
+            point=point.reading(config.sources()),
             seed=self.seed,
             preset=self.preset,
             backbone=self.backbone,
@@ -258,9 +259,24 @@ def _batches(
 ) -> Callable[[int], Batch]:
     if method.needs == "nothing":
         return _no_batch
-    tokens = _tokens(spec.corpus.location, _backbone_key(spec), config.max_length, place.cache)
-    order = Batches(len(tokens), config.batch_size, spec.seed)
-    return lambda step: tokens.batch(order.indices(step))
+    texts = {
+        prefix: _tokens(folder, _backbone_key(spec), config.max_length, place.cache)
+        for prefix, folder in _corpora(spec, config, place).items()
+    }
+    order = Batches(len(texts[""]), config.batch_size, spec.seed)
+    return lambda step: same_rows(texts, order.indices(step))
+
+
+def _corpora(spec: TrialSpec, config: MethodConfig, place: Place) -> dict[str, str]:
+    """The folders of the corpora that batches hold rows of, by what goes before their names."""
+    for key, source in config.sources().items():
+        _must_match(source.location, source.fingerprint, spec.point.contents[key])
+    folders = {"": spec.corpus.location}
+    if augmentation := config.augmentation():
+        corpus = Corpus.at(Path(spec.corpus.location))
+        made = augmented(corpus, augmentation, spec.seed, cache=place.cache, device=spec.device)
+        folders[AUGMENTED] = str(made.folder)
+    return folders
 
 
 def _no_batch(step: int) -> Batch:

@@ -67,6 +67,28 @@ def make_backbone(tmp_path: Path) -> Callable[..., Path]:
 
 
 @pytest.fixture
+def make_masked_model(tmp_path: Path) -> Callable[..., Path]:
+    """A folder with a tiny random masked language model that adds to the scores of some tokens."""
+    from transformers import AutoModelForMaskedLM, AutoTokenizer
+
+    from embedsearch.encoder.backbone import locate
+
+    def make(**scores: float) -> Path:
+        folder = tmp_path / f"masked-{len(list(tmp_path.iterdir()))}"
+        tokenizer = AutoTokenizer.from_pretrained(locate("nano"))
+        torch.manual_seed(0)
+        model = AutoModelForMaskedLM.from_config(tiny_config("bert"))
+        with torch.no_grad():
+            for token, score in scores.items():
+                model.cls.predictions.bias[tokenizer.convert_tokens_to_ids(token)] = score
+        model.save_pretrained(folder)
+        tokenizer.save_pretrained(folder)
+        return folder
+
+    return make
+
+
+@pytest.fixture
 def make_setting(make_backbone: Callable[..., Path], tmp_path: Path) -> Callable[..., Any]:
     """A setting of seconds: a tiny backbone, 40 sentences, 12 scored pairs, 4 steps."""
     from embedsearch.data.corpus import open_corpus

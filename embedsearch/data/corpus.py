@@ -93,7 +93,8 @@ def open_corpus(
         table = hub.load()
         key = content_id([_READING, MAX_CHARACTERS, table._fingerprint, column or hub.column])
         folder = cache / "corpora" / key
-        return _open(folder, hub.name, table_column(table, str(location), column or hub.column))
+        source = table_column(table, str(location), column or hub.column)
+        return keep_corpus(folder, hub.name, source)
     path = DEMO_FOLDER / "sentences.txt" if location == DEMO else Path(location).expanduser()
     if not path.is_file():
         kind = "a folder" if path.is_dir() else "no file"
@@ -103,22 +104,27 @@ def open_corpus(
     folder = cache / "corpora" / key
     folder.parent.mkdir(parents=True, exist_ok=True)
     name = DEMO if location == DEMO else path.name
-    return _open(folder, name, texts(path, format, encoding, column, scratch=folder.parent))
+    return keep_corpus(folder, name, texts(path, format, encoding, column, scratch=folder.parent))
 
 
-def _open(folder: Path, name: str, source: Iterable[str | None]) -> Corpus:
-    """The corpus in ``folder``; if it is not there yet, ``source`` is written to it first."""
+def keep_corpus(
+    folder: Path, name: str, source: Iterable[str | None], *, rows_wanted: int | None = None
+) -> Corpus:
+    """The corpus in ``folder``; if it is not there yet, ``source`` is written to it first.
+
+    Where its rows must be those of another corpus, ``rows_wanted`` is how many these are.
+    """
     folder.parent.mkdir(parents=True, exist_ok=True)
     with FileLock(folder.with_suffix(".lock")):
         if not folder.is_dir():
-            write_whole(folder, lambda draft: _write(draft, source))
+            write_whole(folder, lambda draft: _write(draft, source, rows_wanted))
     corpus = Corpus.at(folder, name)
     if not len(corpus):
         raise UserError(f"corpus '{name}' holds no sentence; give one that does")
     return corpus
 
 
-def _write(folder: Path, source: Iterable[str | None]) -> None:
+def _write(folder: Path, source: Iterable[str | None], rows_wanted: int | None) -> None:
     folder.mkdir()
     clean, digest = Cleaner(), hashlib.sha256()
     kept = (text for text in map(clean, source) if text is not None)
@@ -131,6 +137,8 @@ def _write(folder: Path, source: Iterable[str | None]) -> None:
             writer.write_batch({"text": chunk})
             digest.update("\0".join([*chunk, ""]).encode())
         writer.finalize()
+    if rows_wanted not in (None, clean.counts.kept):
+        raise ValueError(f"{clean.counts.kept} rows were made where {rows_wanted} belong")
     facts = {"fingerprint": digest.hexdigest()[:16], "counts": asdict(clean.counts)}
     write_json(folder / "facts.json", facts)
 

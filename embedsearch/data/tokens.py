@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -63,6 +63,17 @@ class TokenisedCorpus:
             "input_ids": torch.from_numpy(ids),
             "attention_mask": torch.from_numpy(mask.astype(np.int64)),
         }
+
+
+def same_rows(
+    texts: Mapping[str, TokenisedCorpus], rows: NDArray[np.int64] | Sequence[int]
+) -> dict[str, Tensor]:
+    """These rows of every one of ``texts`` as one batch: names with each one's prefix (its key)."""
+    return {
+        prefix + name: value
+        for prefix, tokens in texts.items()
+        for name, value in tokens.batch(rows).items()
+    }
 
 
 def tokenise(corpus: Corpus, tokenizer: Any, max_length: int, *, cache: Path) -> TokenisedCorpus:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from torch import nn
+
+HeadKind = Literal["mlp", "none"]
 
 
 def projector(dim: int, hidden: int, layers: int) -> nn.Sequential:
@@ -21,6 +25,11 @@ def projector(dim: int, hidden: int, layers: int) -> nn.Sequential:
 def mlp(dim: int) -> nn.Sequential:
     """One linear layer and tanh, (batch, dim) in and out (SimCSE's head on [CLS])."""
     return nn.Sequential(nn.Linear(dim, dim), nn.Tanh())
+
+
+def head(kind: HeadKind, dim: int) -> nn.Module:
+    """``mlp`` or nothing, (batch, dim) in and out."""
+    return mlp(dim) if kind == "mlp" else nn.Identity()
 
 
 def contrast_head(dim: int, out: int) -> nn.Sequential:

@@ -11,12 +11,17 @@ import torch
 from pydantic import BaseModel, ConfigDict, Field
 from torch import Tensor, nn
 
+from embedsearch.data.augment import Augmentation
 from embedsearch.encoder.backbone import BackboneFacts
 from embedsearch.encoder.model import Encoder
 from embedsearch.errors import UserError
+from embedsearch.records import Scalar, Source
 
 Batch = Mapping[str, Tensor]
-"""``input_ids`` and ``attention_mask``, each (batch, tokens)."""
+"""``input_ids`` and ``attention_mask``, each (batch, tokens); where the config has an augmentation,
+also those of each sentence's augmented text, with ``AUGMENTED`` before their names."""
+
+AUGMENTED = "augmented_"
 
 Views = tuple[Tensor, ...]
 """What a batch gave, row i always from sentence i: encodings, each (batch, dim), and in a method
@@ -60,6 +65,22 @@ class MethodConfig(BaseModel):
     weight_decay: float = Field(0.0, ge=0)
     """AdamW's, never on biases and norms; 0 is the papers' Adam."""
     max_grad_norm: float = Field(1.0, gt=0)
+
+    def values(self) -> dict[str, Scalar]:
+        """The hyperparameters that have an effect beside the others, by name: what a point is."""
+        return self.model_dump(mode="json", by_alias=True)
+
+    def sources(self) -> Mapping[str, Source]:
+        """What hyperparameters name by its place, found and fingerprinted, by hyperparameter.
+
+        Its content stands for the place in a trial's identity. Raises ``UserError`` where it is
+        missing or can't be used; before any start.
+        """
+        return {}
+
+    def augmentation(self) -> Augmentation | None:
+        """What makes the augmented texts that batches hold beside the sentences; None for none."""
+        return None
 
 
 class Method(nn.Module):

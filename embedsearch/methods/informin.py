@@ -8,13 +8,14 @@ from pydantic import Field
 from torch import Tensor, nn
 
 from embedsearch.encoder.backbone import BackboneFacts
+from embedsearch.encoder.heads import HeadKind, head
 from embedsearch.encoder.lm_head import HAVE_HEADS, MaskedLMHead, lm_losses
 from embedsearch.encoder.model import Encoder
 from embedsearch.errors import UserError
 from embedsearch.losses.contrastive import info_nce
 from embedsearch.losses.reconstruction import reconstruction, reconstruction_printed
 from embedsearch.methods.base import Batch, Method, MethodConfig, Views
-from embedsearch.methods.two_views import TwoViewsConfig, check_dropout, head_of, two_views
+from embedsearch.methods.two_views import TwoViewsConfig
 
 
 class InforMinConfig(TwoViewsConfig):
@@ -24,6 +25,8 @@ class InforMinConfig(TwoViewsConfig):
     """Weight of the reconstruction."""
     beta: float = Field(0.0, ge=0)
     """Weight of masked language modelling; the paper takes 0.1 where it transfers (Table 6)."""
+    head: HeadKind = "mlp"
+    """On the embedding, in training only."""
     form: Literal["standard", "printed"] = "standard"
     """``printed`` takes Eq. 8 to the letter, ``standard`` what the authors' code computes."""
     batch_size: int = Field(128, ge=2)
@@ -44,7 +47,7 @@ class InforMin(Method):
     def __init__(self, config: InforMinConfig, encoder: Encoder) -> None:
         super().__init__(config, encoder)
         self.config = config
-        self.head = head_of(config, encoder)
+        self.head = head(config.head, encoder.dim)
         self.lm_head = MaskedLMHead(encoder) if config.beta else nn.Identity()
 
     @classmethod
@@ -52,7 +55,7 @@ class InforMin(Method):
         """Raises ``UserError`` where two views would be the same, or no MLM head is known."""
         super().check(config, backbone)
         config = cast(InforMinConfig, config)
-        check_dropout(config.dropout, backbone)
+        config.check_views(backbone)
         if config.beta and backbone.architecture not in HAVE_HEADS:
             raise UserError(
                 f"beta={config.beta:g} wants a masked language model head, and that of a "
@@ -61,7 +64,7 @@ class InforMin(Method):
 
     def views(self, encoder: Encoder, batch: Batch) -> Views:
         """z¹ and z², each (batch, dim); with β also ``lm_losses`` (batch, 2), from a third pass."""
-        pair = two_views(encoder, batch, self.config.dropout)
+        pair = self.config.two_views(encoder, batch)
         if not isinstance(self.lm_head, MaskedLMHead):
             return pair
         return (*pair, lm_losses(encoder, self.lm_head, dict(batch)))

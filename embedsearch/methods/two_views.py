@@ -1,46 +1,50 @@
-"""What methods share that encode a batch twice under dropout."""
+"""What methods share that encode a batch twice: under dropout, or once of it augmented."""
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Self
 
 import torch
-from pydantic import Field
-from torch import Tensor, nn
+from pydantic import Field, model_validator
+from torch import Tensor
 
 from embedsearch.encoder.backbone import BackboneFacts
-from embedsearch.encoder.heads import mlp
 from embedsearch.encoder.model import Encoder
 from embedsearch.errors import UserError
-from embedsearch.methods.base import Batch, MethodConfig
+from embedsearch.methods.augmented import AugmentedConfig, augmented
+from embedsearch.methods.base import Batch
 
 
-class TwoViewsConfig(MethodConfig):
-    """Of a contrast between two dropout views."""
+class TwoViewsConfig(AugmentedConfig):
+    """Of a contrast between two views of a sentence."""
 
     temperature: float = Field(0.05, gt=0)
-    dropout: float | None = Field(None, gt=0, lt=1)
-    """Of both views; none is the backbone's own rate."""
-    head: Literal["mlp", "none"] = "mlp"
-    """On the embedding, in training only."""
+    dropout: float | None = Field(None, ge=0, lt=1)
+    """Of both views; none is the backbone's own rate. Zero only with an augmentation."""
 
+    @model_validator(mode="after")
+    def _views_must_differ(self) -> Self:
+        if self.dropout == 0 and self.augment == "none":
+            raise ValueError("dropout is zero, so the two views would be the same")
+        return self
 
-def check_dropout(dropout: float | None, backbone: BackboneFacts) -> None:
-    """Raises ``UserError`` where no dropout would make the two views differ."""
-    if dropout is None and backbone.dropout == 0:
-        raise UserError(
-            f"the dropout of {backbone.location} is zero, so the two views would be the same: "
-            "give a rate, for example dropout=0.1"
-        )
+    def check_views(self, backbone: BackboneFacts) -> None:
+        """Raises ``UserError`` where nothing would make the two views differ."""
+        if self.dropout is None and backbone.dropout == 0 and self.augment == "none":
+            raise UserError(
+                f"the dropout of {backbone.location} is zero, so the two views would be the same: "
+                "give a rate, for example dropout=0.1"
+            )
 
+    def two_views(self, encoder: Encoder, batch: Batch) -> tuple[Tensor, Tensor]:
+        """Two encodings of the batch under masks of their own, each (batch, dim).
 
-def two_views(encoder: Encoder, batch: Batch, dropout: float | None) -> tuple[Tensor, Tensor]:
-    """Two encodings of the batch under masks of their own, each (batch, dim), in one pass."""
-    twice = {name: torch.cat([value, value]) for name, value in batch.items()}
-    first, second = encoder.encode(twice, dropout=dropout).chunk(2)
-    return first, second
-
-
-def head_of(config: TwoViewsConfig, encoder: Encoder) -> nn.Module:
-    """The head that ``config`` asks for, (batch, dim) in and out."""
-    return mlp(encoder.dim) if config.head == "mlp" else nn.Identity()
+        In one pass, or, with an augmentation, the sentences' first and then the augmented ones'
+        (VaSCL, section 4.4, found augmenting both to be worse).
+        """
+        if self.augment != "none":
+            second = encoder.encode(augmented(batch), dropout=self.dropout)
+            return encoder.encode(batch, dropout=self.dropout), second
+        twice = {name: torch.cat([value, value]) for name, value in batch.items()}
+        first, second = encoder.encode(twice, dropout=self.dropout).chunk(2)
+        return first, second

@@ -16,18 +16,17 @@ from embedsearch.errors import UserError
 from embedsearch.losses.contrastive import nt_xent
 from embedsearch.losses.neighbourhood import hardest_perturbation, nearest, neighbourhood_loss
 from embedsearch.methods.base import Batch, Method, MethodConfig, ParameterGroup, Views
-from embedsearch.methods.two_views import check_dropout, two_views
+from embedsearch.methods.two_views import TwoViewsConfig
 
 
-class VaSCLConfig(MethodConfig):
-    """Eq. 6; defaults are the paper's for the base sizes (Appendix A)."""
+class VaSCLConfig(TwoViewsConfig):
+    """Eq. 6; defaults are the paper's for the base sizes (Appendix A), and the temperature, which
+    is not printed, its authors' code's."""
 
     delta: float = Field(15.0, gt=0)
     """Δ, the norm of the virtual augmentation of an embedding (Eq. 3)."""
     k: int = Field(16, ge=1)
     """K, the neighbours of an instance, fewer than the batch. Not printed: the authors' code."""
-    temperature: float = Field(0.05, gt=0)
-    """Not printed: the authors' code."""
     head_learning_rate: float = Field(5e-4, gt=0)
     """Of the head; ``learning_rate`` is the backbone's."""
     head_dim: int = Field(128, ge=1)
@@ -36,8 +35,6 @@ class VaSCLConfig(MethodConfig):
     paper does not mention; else the backbone too."""
     noise: Literal["gaussian", "uniform"] = "gaussian"
     """Direction in which the perturbation starts: the paper's, or the authors' code's."""
-    dropout: float | None = Field(None, gt=0, lt=1)
-    """Of both views; none is the backbone's own rate."""
     batch_size: int = Field(1024, ge=2)
     learning_rate: float = Field(5e-6, gt=0)
     pooling: Literal["cls", "mean", "first_last", "top2"] = "mean"
@@ -66,7 +63,7 @@ class VaSCL(Method):
         """Raises ``UserError`` where a batch has no K neighbours, or both views are the same."""
         super().check(config, backbone)
         config = cast(VaSCLConfig, config)
-        check_dropout(config.dropout, backbone)
+        config.check_views(backbone)
         if config.k >= config.batch_size:
             raise UserError(
                 f"k={config.k} neighbours can't be found among the {config.batch_size - 1} others "
@@ -74,8 +71,8 @@ class VaSCL(Method):
             )
 
     def views(self, encoder: Encoder, batch: Batch) -> Views:
-        """e_i and e_i', each (batch, dim), in one pass."""
-        return two_views(encoder, batch, self.config.dropout)
+        """e_i and e_i', each (batch, dim)."""
+        return self.config.two_views(encoder, batch)
 
     def terms(self, views: Views, batch: Batch) -> dict[str, Tensor]:
         """``contrast`` and ``neighbourhood``."""

@@ -59,7 +59,7 @@ class Region:
     def point(self, chosen: Mapping[str, Scalar]) -> Point:
         """The whole point of a choice of one value per axis."""
         config = validate(self.config, {**self.base, **chosen}, self.where)
-        return Point(self.method, self.target, config.model_dump(mode="json", by_alias=True))
+        return Point(self.method, self.target, config.values())
 
     def points(
         self, max_trials: int | None = None, seed: int = 0, draw: Draw | None = None

@@ -56,6 +56,7 @@ def test_every_grid_gives_points_under_every_preset(path: Path, preset: str) -> 
         ("scd", "coarse", 150),
         ("scd", "log", 48),
         ("simcse", "search", 12),
+        ("simcse", "augment", 3),
         ("frozen", "pooling", 4),
     ],
 )
@@ -118,6 +119,10 @@ def test_simcse_and_frozen() -> None:
     published = only(space, "published", family="bert")
     assert (published["batch_size"], published["learning_rate"]) == (64, 3e-5)
     assert published in [p.values for p in points]
+    augmented = space.points("augment").points
+    assert [p.values["augment_rate"] for p in augmented] == [0.05, 0.1, 0.2]
+    assert {p.values["augment"] for p in augmented} == {"wdel"}
+    assert all("augment" not in p.values for p in points), "what has no effect is in no point"
     poolings = [p.values["pooling"] for p in shipped("frozen").points("pooling").points]
     assert poolings == ["cls", "mean", "first_last", "top2"]
 
