@@ -100,7 +100,7 @@ def open_corpus(
         kind = "a folder" if path.is_dir() else "no file"
         raise UserError(f"corpus '{location}' is {kind}; give a file, demo or hf:NAME")
     format = format or detect_format(path, encoding)
-    key = content_id([_READING, MAX_CHARACTERS, _digest(path), format, encoding, column])
+    key = content_id([_READING, MAX_CHARACTERS, file_digest(path), format, encoding, column])
     folder = cache / "corpora" / key
     folder.parent.mkdir(parents=True, exist_ok=True)
     name = DEMO if location == DEMO else path.name
@@ -143,6 +143,7 @@ def _write(folder: Path, source: Iterable[str | None], rows_wanted: int | None) 
     write_json(folder / "facts.json", facts)
 
 
-def _digest(path: Path) -> str:
+def file_digest(path: Path) -> str:
+    """SHA-256 of a file's bytes."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import glob
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Literal, get_args
@@ -87,9 +87,16 @@ def _json_object(line: str) -> dict[str, Any] | None:
     return value if isinstance(value, dict) else None
 
 
-def _from_json(path: Path, encoding: str, column: str | None) -> Iterator[str | None]:
-    """Texts of a JSON Lines file; raises ``UserError`` at its end that names every bad line."""
+def json_rows(
+    path: Path, encoding: str, choose: Callable[[str, list[str]], Sequence[str]]
+) -> Iterator[tuple[str | None, ...] | None]:
+    """The texts of each line of a JSON Lines file, None for a blank line.
+
+    ``choose`` is told the place and the keys of the first object and says which keys are meant.
+    Raises ``UserError`` at the file's end that names every bad line.
+    """
     faults: list[str] = []
+    columns: Sequence[str] | None = None
     for number, line in enumerate(read_lines(path, encoding), start=1):
         if not line.strip():
             yield None
@@ -98,17 +105,30 @@ def _from_json(path: Path, encoding: str, column: str | None) -> Iterator[str | 
         if record is None:
             faults.append(f"line {number} is cut off or no JSON object")
             continue
-        column = column or choose_column(f"{path}, line {number}", list(record), None)
-        if column not in record:
-            faults.append(f"line {number} has no key '{column}'")
-        elif not isinstance(record[column], str | None):
-            faults.append(f"line {number} has no text under '{column}'")
+        columns = columns or choose(f"{path}, line {number}", list(record))
+        missing = [column for column in columns if column not in record]
+        other = [name for name in columns if not isinstance(record.get(name), str | None)]
+        if missing:
+            faults.append(f"line {number} has no key {_quoted(missing)}")
+        elif other:
+            faults.append(f"line {number} has no text under {_quoted(other)}")
         elif not faults:
-            yield record[column]
+            yield tuple(record[column] for column in columns)
     if faults:
         more = len(faults) - _NAMED_LINES
         named = " and ".join(faults[:_NAMED_LINES]) + (f" and {more:,} more" if more > 0 else "")
         raise UserError(f"{path}: {named}; mend or remove what is named")
+
+
+def _from_json(path: Path, encoding: str, column: str | None) -> Iterator[str | None]:
+    def choose(place: str, keys: list[str]) -> list[str]:
+        return [column or choose_column(place, keys, None)]
+
+    return (row[0] if row else None for row in json_rows(path, encoding, choose))
+
+
+def _quoted(names: Sequence[str]) -> str:
+    return " and ".join(f"'{name}'" for name in names)
 
 
 def _from_table(

@@ -37,9 +37,10 @@ class Counts:
 
 
 class Cleaner:
-    """Makes usable sentences of texts, and counts what it had to do."""
+    """Makes usable sentences of texts, and counts what it had to do; ``limit`` is in characters."""
 
-    def __init__(self) -> None:
+    def __init__(self, limit: int = MAX_CHARACTERS) -> None:
+        self._limit = limit
         self._kept = self._blank = self._truncated = self._nul = 0
 
     def __call__(self, text: str | None) -> str | None:
@@ -51,8 +52,8 @@ class Cleaner:
         if not text.isascii():  # half a surrogate pair, as JSON can hold, has no UTF-8
             text = text.encode("utf-8", "replace").decode("utf-8")
         text = text.strip(_EDGES)
-        if len(text) > MAX_CHARACTERS:
-            text = text[:MAX_CHARACTERS].rstrip(_EDGES)
+        if len(text) > self._limit:
+            text = text[: self._limit].rstrip(_EDGES)
             self._truncated += 1
         if not text:
             self._blank += 1

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from rich.console import Console
 from rich.table import Table
 
-from experiments.benchmarks import commands, evaluation, memory, overhead, training
+from experiments.benchmarks import commands, evaluation, memory, mining, overhead, training
 from experiments.benchmarks.row import Inputs, Row
 
 BENCHMARKS: dict[str, Callable[[Inputs], Iterator[Row]]] = {
@@ -24,6 +24,7 @@ BENCHMARKS: dict[str, Callable[[Inputs], Iterator[Row]]] = {
     "evaluation": evaluation.rows,
     "memory": memory.rows,
     "commands": commands.rows,
+    "mining": mining.rows,
 }
 
 
@@ -43,6 +44,7 @@ def options() -> Options:
     parser.add_argument("--backbone", help="a second backbone beside the nano")
     parser.add_argument("--corpus", default="demo")
     parser.add_argument("--dev", default="demo")
+    parser.add_argument("--documents", default="demo", help="of `mining`")
     parser.add_argument("--steps", type=int, default=60)
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--threads", type=int, default=2)

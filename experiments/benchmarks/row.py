@@ -12,6 +12,7 @@ class Inputs:
     backbone: str | None = None
     corpus: str = "demo"
     dev: str = "demo"
+    documents: str = "demo"
     steps: int = 60
     repeats: int = 5
     threads: int = 2

@@ -12,6 +12,8 @@ from safetensors import safe_open
 from scipy.stats import spearmanr
 from transformers import AutoModel, AutoTokenizer
 
+from embedsearch.data.documents import open_documents
+
 DEMO = Path(str(resources.files("embedsearch.data") / "demo"))
 ROOT = Path(__file__).parents[2]
 SPLITS = ("dev", "test")
@@ -60,6 +62,15 @@ def test_dev_test_and_corpus_share_no_sentence() -> None:
     dev, test, corpus = keys("dev"), keys("test"), {key(line) for line in sentences()}
     assert dev.isdisjoint(test)
     assert corpus.isdisjoint(dev | test)
+    told = {key(text) for document in open_documents("demo") for text in document.sentences}
+    assert told.isdisjoint(dev | test)
+
+
+def test_documents_are_short_and_each_title_is_there_once() -> None:
+    documents = list(open_documents("demo"))
+    assert 1_500 <= len(documents) <= 2_500
+    assert len({document.title.lower() for document in documents}) == len(documents)
+    assert all(4 <= len(document.sentences) <= 60 for document in documents)
 
 
 @pytest.mark.parametrize("split", SPLITS)

@@ -3,11 +3,12 @@
 import os
 import subprocess
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from experiments.benchmarks import commands, evaluation, memory, training
+from experiments.benchmarks import commands, evaluation, memory, mining, training
 from experiments.benchmarks.backbone import make_backbone
 from experiments.benchmarks.row import Inputs, Row
 
@@ -24,6 +25,18 @@ def test_commands_on_a_store() -> None:
     rows = list(commands.rows(TINY, trials=3))
     assert len(rows) == 4
     assert all(float(row.ours.removesuffix(" s")) > 0 for row in rows)
+
+
+def test_mining_beside_an_automaton(tmp_path: Path) -> None:
+    """Which finds the same, or there is no row."""
+    lines = [
+        "长江\n长江是大河，在中国。中国有大河。",
+        "River Po\nThe river Po. Po, the river; river Po!",
+    ]
+    (tmp_path / "two.txt").write_text("\n\n".join(lines), encoding="utf-8")
+    overlaps, whole = mining.rows(replace(TINY, documents=str(tmp_path / "two.txt")))
+    assert "2 documents (5 pairs, the same" in overlaps.what
+    assert "pairs and titles" in whole.what
 
 
 @pytest.mark.slow
