@@ -49,6 +49,14 @@ def tiny_config(architecture: str, **changes: Any) -> Any:
     return makers[architecture]()
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """``-m gpu`` where there is none: said, and not failed."""
+    if not torch.cuda.is_available():
+        for item in items:
+            if item.get_closest_marker("gpu"):
+                item.add_marker(pytest.mark.skip(reason="no GPU here"))
+
+
 @pytest.fixture
 def make_backbone(tmp_path: Path) -> Callable[..., Path]:
     """A folder with a tiny random backbone of an architecture and the embedded tokenizer."""

@@ -11,6 +11,8 @@ import gc
 import tempfile
 import time
 from collections.abc import Iterator
+from contextlib import redirect_stdout
+from io import StringIO
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -21,6 +23,7 @@ from embedsearch import trial
 from embedsearch.data.corpus import open_corpus
 from embedsearch.data.pairs import ScoredPairs, read_dev_pairs
 from embedsearch.encoder.backbone import describe, fingerprint
+from embedsearch.encoder.model import quiet_transformers
 from embedsearch.methods.simcse import SimCSEConfig
 from embedsearch.records import Point, Source, Status
 from experiments.benchmarks.row import Inputs, Row
@@ -124,8 +127,9 @@ def _theirs(inputs: Inputs, backbone: str, sentences: list[str]) -> float:
         loss=MultipleNegativesRankingLoss(model),
         evaluator=evaluator(dev),
     )
-    evaluator(dev)(model)
-    trainer.train()
+    with redirect_stdout(StringIO()):  # it prints every score
+        evaluator(dev)(model)
+        trainer.train()
     return time.perf_counter() - begun
 
 
@@ -158,7 +162,8 @@ def sentence_transformer(backbone: str, length: int, device: str = "cpu") -> Any
     from sentence_transformers import SentenceTransformer
     from sentence_transformers.models import Pooling, Transformer
 
-    body = Transformer(describe(backbone).location, max_seq_length=length)
+    with quiet_transformers():
+        body = Transformer(describe(backbone).location, max_seq_length=length)
     body.float()
     return SentenceTransformer(
         modules=[body, Pooling(body.get_embedding_dimension())], device=device
