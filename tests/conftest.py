@@ -34,17 +34,29 @@ def _own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Non
 
 
 def tiny_config(architecture: str, **changes: Any) -> Any:
-    """A config of two layers, 32 wide, for the embedded tokenizer."""
-    from transformers import BertConfig, DistilBertConfig, RobertaConfig
+    """A config of two layers, 32 wide, for the embedded tokenizers; dropout 0.1, ModernBERT's 0."""
+    from transformers import (
+        BertConfig,
+        DistilBertConfig,
+        ModernBertConfig,
+        RobertaConfig,
+        T5Config,
+    )
 
     size = {"vocab_size": 9000, "max_position_embeddings": 64}
     wide = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2}
     bert = {**size, **wide, "intermediate_size": 64}
     distil = {**size, "dim": 32, "n_layers": 2, "n_heads": 2, "hidden_dim": 64}
+    modern = {**bert, "local_attention": 8, "pad_token_id": 0, "cls_token_id": 2}
+    modern |= {"sep_token_id": 3, "bos_token_id": None, "eos_token_id": None}
+    t5 = {"vocab_size": 9000, "n_positions": 64, "d_model": 32, "d_kv": 16, "d_ff": 64}
+    t5 |= {"num_layers": 2, "num_heads": 2, "decoder_start_token_id": 0}
     makers: dict[str, Callable[[], Any]] = {
         "bert": lambda: BertConfig(**{**bert, **changes}),
         "roberta": lambda: RobertaConfig(**{**bert, "pad_token_id": 1, **changes}),
         "distilbert": lambda: DistilBertConfig(**{**distil, **changes}),
+        "modernbert": lambda: ModernBertConfig(**{**modern, **changes}),
+        "t5": lambda: T5Config(**{**t5, **changes}),
     }
     return makers[architecture]()
 
@@ -59,7 +71,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture
 def make_backbone(tmp_path: Path) -> Callable[..., Path]:
-    """A folder with a tiny random backbone of an architecture and the embedded tokenizer."""
+    """A folder with a tiny random backbone of an architecture and its embedded tokenizer.
+
+    A T5 has its decoder and the tokenizer of ``nano-t5``: ``</s>`` at the end, ``<extra_id_0>`` ….
+    """
     from transformers import AutoModel, AutoTokenizer
 
     from embedsearch.encoder.backbone import locate
@@ -68,7 +83,8 @@ def make_backbone(tmp_path: Path) -> Callable[..., Path]:
         folder = tmp_path / f"{architecture}-{len(list(tmp_path.iterdir()))}"
         torch.manual_seed(0)
         AutoModel.from_config(tiny_config(architecture, **changes)).save_pretrained(folder)
-        AutoTokenizer.from_pretrained(locate("nano")).save_pretrained(folder)
+        nano = locate("nano-t5" if architecture == "t5" else "nano")
+        AutoTokenizer.from_pretrained(nano).save_pretrained(folder)
         return folder
 
     return make

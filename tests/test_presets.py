@@ -82,11 +82,12 @@ def test_absolute_paths_words_and_hub_names_stay(own: Any, tmp_path: Path) -> No
 
 
 def test_words_are_never_files_and_a_folder_wins_over_a_hub_name(own: Any) -> None:
-    path = own("backbone: nano\ncorpus: demo\ndev: demo\nsteps: 1\n")
-    for name in ("nano", "demo", "org"):
-        (path.parent / name).mkdir()
-    preset = load_preset(path)
-    assert (preset.backbone, preset.corpus, preset.dev) == ("nano", "demo", "demo")
+    folder = own(OWN).parent
+    for name in ("nano", "nano-t5", "demo", "org"):
+        (folder / name).mkdir()
+    for nano in ("nano", "nano-t5"):
+        preset = load_preset(own(f"backbone: {nano}\ncorpus: demo\ndev: demo\nsteps: 1\n"))
+        assert (preset.backbone, preset.corpus, preset.dev) == (nano, "demo", "demo")
     path = own(OWN.replace("bert-base-uncased", "org"))
     assert load_preset(path).backbone == str(path.parent / "org")
     path = own(OWN.replace("bert-base-uncased", "./nano"))

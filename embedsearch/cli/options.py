@@ -39,7 +39,7 @@ class Choices:
     ] = None
     steps: Annotated[int | None, Option(min=1, help="Optimiser steps a trial.")] = None
     eval_steps: Annotated[int | None, Option(min=1, help="Steps between dev scores.")] = None
-    pooling: Annotated[str | None, Option(help="cls, mean, first_last or top2.")] = None
+    pooling: Annotated[str | None, Option(help="cls, eos, mean, first_last or top2.")] = None
     seed: Annotated[int | None, Option(min=0, help="Of every trial.")] = None
     device: Annotated[str | None, Option(help="auto, cpu or cuda.")] = None
     precision: Annotated[str | None, Option(help="auto, fp32 or bf16.")] = None

@@ -8,11 +8,26 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from embedsearch.encoder.tokenizer import load_tokenizer, outer_tokens
 from embedsearch.errors import UserError
 
-SUPPORTED = ("bert", "roberta", "distilbert")
+EMBEDDED = ("nano", "nano-t5")
+"""Backbones that travel with the package: a BERT and a T5, both small and with random weights."""
+
+_BERT_RATES = ("hidden_dropout_prob", "attention_probs_dropout_prob")
+_RATES = {
+    "bert": _BERT_RATES,
+    "roberta": _BERT_RATES,
+    "distilbert": ("dropout", "attention_dropout"),
+    "modernbert": ("embedding_dropout", "mlp_dropout", "attention_dropout"),
+    "t5": ("dropout_rate",),
+}
+"""Where an architecture's config holds its dropout rates."""
+
+SUPPORTED = tuple(_RATES)
 """Architectures (``model_type``) whose every dropout, attention's included, a view can set."""
 
+_T5_TOKENS = 512
 _FILES = ["*.json", "*.safetensors", "vocab.txt", "merges.txt", "*.model"]
 
 
@@ -26,19 +41,24 @@ class BackboneFacts:
     """``model_type`` of its config, one of ``SUPPORTED``."""
     dim: int
     layers: int
+    """Of the encoder."""
     max_tokens: int
     """Longest input, special tokens included."""
     dropout: float
     """The highest rate of its own config."""
+    opening: str | None
+    """The special token before every text (``[CLS]``); T5 has none."""
+    closing: str | None
+    """The special token behind every text (``[SEP]``, ``</s>``)."""
 
 
 def locate(location: str) -> Path:
-    """The folder of a backbone: ``nano`` (embedded), a folder, or a hub name's local copy.
+    """The folder of a backbone: one of ``EMBEDDED``, a folder, or a hub name's local copy.
 
     Raises ``UserError`` where it is none of these, or the hub can't be reached.
     """
-    if location == "nano":
-        return Path(str(resources.files("embedsearch") / "data" / "demo" / "nano"))
+    if location in EMBEDDED:
+        return Path(str(resources.files("embedsearch") / "data" / "demo" / location))
     folder = Path(location).expanduser()
     if folder.is_dir():
         return folder.resolve()
@@ -48,10 +68,10 @@ def locate(location: str) -> Path:
 
 
 def describe(location: str) -> BackboneFacts:
-    """Read the config of the backbone at ``location``.
+    """Read config and tokenizer of the backbone at ``location``.
 
-    Raises ``UserError`` for an architecture that is not supported, or weights that are not
-    safetensors.
+    Raises ``UserError`` for an architecture that is not supported, weights that are not
+    safetensors, or a tokenizer that can't be loaded.
     """
     folder = locate(location)
     config = _config(folder, location)
@@ -64,13 +84,17 @@ def describe(location: str) -> BackboneFacts:
             f"backbone '{location}': {folder} holds no *.safetensors; other formats are not "
             "opened, so save it once with transformers' save_pretrained"
         )
+    tokenizer = load_tokenizer(str(folder))
+    opening, closing = outer_tokens(tokenizer)
     return BackboneFacts(
         location=str(folder),
         architecture=architecture,
         dim=config.hidden_size,
         layers=config.num_hidden_layers,
-        max_tokens=_max_tokens(config),
-        dropout=max(_rates(config)),
+        max_tokens=_max_tokens(config, tokenizer.model_max_length),
+        dropout=max(float(getattr(config, name)) for name in _RATES[architecture]),
+        opening=opening,
+        closing=closing,
     )
 
 
@@ -93,7 +117,7 @@ def _from_hub(name: str) -> Path:
     except Exception as error:
         raise UserError(
             f"backbone '{name}' is neither a folder nor in the local hub cache, and the hub gave: "
-            f"{_first_line(error)}; give a folder, or 'nano' for the embedded one"
+            f"{_first_line(error)}; give a folder, or 'nano' for an embedded one"
         ) from error
 
 
@@ -112,13 +136,14 @@ def _first_line(error: Exception) -> str:
     return (str(error).strip().splitlines() or [type(error).__name__])[0]
 
 
-def _max_tokens(config: Any) -> int:
-    """RoBERTa counts positions from behind its padding index, so that many are lost."""
+def _max_tokens(config: Any, tokenizer_limit: int) -> int:
+    """RoBERTa counts positions from behind its padding index, so that many are lost.
+
+    T5's positions are relative and have no end: the length it was trained at (``n_positions``), or
+    what its tokenizer says, or 512.
+    """
+    if config.model_type == "t5":
+        said = tokenizer_limit if tokenizer_limit < 1_000_000 else _T5_TOKENS
+        return int(getattr(config, "n_positions", None) or said)
     positions = int(config.max_position_embeddings)
     return positions - config.pad_token_id - 1 if config.model_type == "roberta" else positions
-
-
-def _rates(config: Any) -> tuple[float, float]:
-    if config.model_type == "distilbert":
-        return float(config.dropout), float(config.attention_dropout)
-    return float(config.hidden_dropout_prob), float(config.attention_probs_dropout_prob)

@@ -9,6 +9,8 @@ import torch
 from torch import Tensor, nn
 
 _STEPS = 1 << 16
+_RATE_NAMES = ("attention_dropout", "dropout")
+"""How attention modules call a rate that they hold as a number (ModernBERT, T5)."""
 
 
 class BitDropout(nn.Dropout):
@@ -30,31 +32,46 @@ class BitDropout(nn.Dropout):
 
 
 def draw_fast(model: nn.Module) -> None:
-    """Put a ``BitDropout`` in the place of every ``nn.Dropout`` in ``model``."""
+    """Put a ``BitDropout`` at every dropout site of ``model``.
+
+    These are its ``nn.Dropout`` modules, and the ``nn.Identity`` that ModernBERT builds in the
+    place of its ``out_drop`` when its rate is 0, where a view's own rate would find no site.
+    """
     for parent in list(model.modules()):
         for name, child in parent.named_children():
             if type(child) is nn.Dropout:
                 setattr(parent, name, BitDropout(child.p).train(child.training))
+            elif name == "out_drop" and type(child) is nn.Identity:
+                setattr(parent, name, BitDropout(0.0).train(child.training))
 
 
 @contextmanager
 def dropout_at(model: nn.Module, rate: float | None) -> Iterator[None]:
     """Let every dropout in ``model`` (embeddings, attention, hidden) drop ``rate`` of its units.
 
-    BERT, RoBERTa and DistilBERT drop attention weights functionally, but read the rate off an
-    ``nn.Dropout`` at each forward, under eager and sdpa attention alike; so setting the modules'
-    rate reaches all of it. None leaves the model's own rates. SCD's authors patched transformers
-    for this.
+    None leaves the model's own rates, which are back at the end, also after an error. Attention
+    weights are dropped functionally, under eager and sdpa attention alike, at a rate read at each
+    forward: BERT, RoBERTa and DistilBERT read it off an ``nn.Dropout``, ModernBERT and T5 off a
+    float of the attention module. Setting both kinds reaches all of it. SCD's authors patched
+    transformers for this.
     """
     if rate is None:
         yield
         return
-    sites = [module for module in model.modules() if isinstance(module, nn.Dropout)]
-    own_rates = [site.p for site in sites]
+    own_rates = [(module, name, getattr(module, name)) for module, name in _rates(model)]
     try:
-        for site in sites:
-            site.p = rate
+        for module, name, _ in own_rates:
+            setattr(module, name, rate)
         yield
     finally:
-        for site, own_rate in zip(sites, own_rates, strict=True):
-            site.p = own_rate
+        for module, name, own_rate in own_rates:
+            setattr(module, name, own_rate)
+
+
+def _rates(model: nn.Module) -> Iterator[tuple[nn.Module, str]]:
+    """Every module that holds a dropout rate, and the attribute that holds it."""
+    for module in model.modules():
+        names = ("p",) if isinstance(module, nn.Dropout) else _RATE_NAMES
+        for name in names:
+            if isinstance(vars(module).get(name), (int, float)):
+                yield module, name

@@ -11,15 +11,21 @@ from safetensors.torch import save_file
 
 from embedsearch.encoder.model import Encoder, quiet_transformers
 from embedsearch.encoder.pooling import LAYERS
+from embedsearch.encoder.projection import Projection
 
 _MODULES = "sentence_transformers.models."
+_ACTIVATIONS = {
+    "tanh": "torch.nn.modules.activation.Tanh",
+    "identity": "torch.nn.modules.linear.Identity",
+}
 
 
 def export(encoder: Encoder, folder: Path) -> None:
     """Write ``encoder`` to ``folder`` in the format of ``SentenceTransformer.save``.
 
     ``SentenceTransformer(folder)`` gives the same embeddings, ``AutoModel.from_pretrained(folder)``
-    the backbone. Safetensors only; the heads of training are not part of an encoder.
+    the backbone (of T5, ``T5EncoderModel`` the encoder). A projection becomes a ``Dense`` module.
+    Safetensors only; the heads of training are not part of an encoder.
     """
     folder.mkdir(parents=True, exist_ok=True)
     layers = LAYERS[encoder.pooling]
@@ -34,6 +40,9 @@ def export(encoder: Encoder, folder: Path) -> None:
         modules.append(_module(1, "WeightedLayerPooling"))
     _json(folder / f"{len(modules)}_Pooling" / "config.json", _pooling(encoder))
     modules.append(_module(len(modules), "Pooling"))
+    if encoder.projection is not None:
+        _dense(encoder.projection, folder / f"{len(modules)}_Dense")
+        modules.append(_module(len(modules), "Dense"))
     _json(folder / "modules.json", modules)
     limit = {"max_seq_length": encoder.facts.max_tokens, "do_lower_case": False}
     _json(folder / "sentence_bert_config.json", limit)
@@ -47,9 +56,10 @@ def _module(index: int, kind: str) -> dict[str, Any]:
 
 def _pooling(encoder: Encoder) -> dict[str, Any]:
     return {
-        "word_embedding_dimension": encoder.dim,
+        "word_embedding_dimension": encoder.facts.dim,
         "pooling_mode_cls_token": encoder.pooling == "cls",
-        "pooling_mode_mean_tokens": encoder.pooling != "cls",
+        "pooling_mode_lasttoken": encoder.pooling == "eos",
+        "pooling_mode_mean_tokens": encoder.pooling not in ("cls", "eos"),
         "pooling_mode_max_tokens": False,
         "pooling_mode_mean_sqrt_len_tokens": False,
     }
@@ -62,12 +72,24 @@ def _layer_weights(encoder: Encoder, layers: tuple[int, ...], folder: Path) -> N
     for layer in layers:
         weights[layer] += 1
     config = {
-        "word_embedding_dimension": encoder.dim,
+        "word_embedding_dimension": encoder.facts.dim,
         "layer_start": 0,
         "num_hidden_layers": encoder.facts.layers,
     }
     _json(folder / "config.json", config)
     save_file({"layer_weights": weights}, folder / "model.safetensors")
+
+
+def _dense(projection: Projection, folder: Path) -> None:
+    config = {
+        "in_features": projection.linear.in_features,
+        "out_features": projection.width,
+        "bias": True,
+        "activation_function": _ACTIVATIONS[projection.activation],
+    }
+    _json(folder / "config.json", config)
+    weights = {name: value.detach().cpu() for name, value in projection.state_dict().items()}
+    save_file(weights, folder / "model.safetensors")
 
 
 def _set_in_config(folder: Path, **values: Any) -> None:

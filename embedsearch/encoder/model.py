@@ -1,4 +1,4 @@
-"""The encoder: a backbone and its pooling; sentences in, (batch, dim) out."""
+"""The encoder: a backbone, its pooling and perhaps a projection; sentences in, (batch, dim) out."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from torch.nn.utils.rnn import pad_sequence
 from embedsearch.encoder.backbone import BackboneFacts, describe
 from embedsearch.encoder.dropout import draw_fast, dropout_at
 from embedsearch.encoder.pooling import LAYERS, pool
+from embedsearch.encoder.projection import Projection
+from embedsearch.encoder.tokenizer import load_tokenizer
 from embedsearch.errors import UserError
 
 ROWS_TOGETHER = 32
@@ -22,30 +24,40 @@ ROWS_TOGETHER = 32
 class Encoder(nn.Module):
     """A backbone and its pooling, the same in training and at test.
 
-    Any Hugging Face transformer works whose dropouts are ``nn.Dropout`` (see ``backbone``).
+    ``projection`` belongs to the embedding: it stands behind the pooling, is trained with the rest
+    and saved with it. A method or a fit may set it; None is none.
     """
 
     def __init__(
-        self, transformer: nn.Module, tokenizer: Any, facts: BackboneFacts, pooling: str
+        self,
+        transformer: nn.Module,
+        tokenizer: Any,
+        facts: BackboneFacts,
+        pooling: str,
+        projection: Projection | None = None,
     ) -> None:
         super().__init__()
         self.transformer = transformer
         self.tokenizer = tokenizer
         self.facts = facts
         self.pooling = pooling
+        self.projection = projection
 
     @classmethod
     def load(cls, location: str, pooling: str) -> Encoder:
         """The encoder at ``location`` (``nano``, folder or hub name), in float32.
 
+        Of a T5 the encoder alone is loaded. A projection that was exported is not.
+
         Raises ``UserError`` where the architecture is not supported or a weight is missing.
         """
         facts = describe(location)
-        return cls(_load_transformer(facts), load_tokenizer(facts), facts, pooling)
+        return cls(_load_transformer(facts), load_tokenizer(facts.location), facts, pooling)
 
     @property
     def dim(self) -> int:
-        return self.facts.dim
+        """Of the embedding: the projection's width, or the backbone's."""
+        return self.facts.dim if self.projection is None else self.projection.width
 
     @property
     def device(self) -> torch.device:
@@ -72,7 +84,8 @@ class Encoder(nn.Module):
         every_layer = len(LAYERS[self.pooling]) > 1
         out = self.transformer(input_ids=ids, attention_mask=mask, output_hidden_states=every_layer)
         hidden = out.hidden_states if every_layer else (out.last_hidden_state,)
-        return pool(self.pooling, hidden, mask)
+        pooled = pool(self.pooling, hidden, mask)
+        return pooled if self.projection is None else self.projection(pooled)
 
     def _encode_by_length(self, ids: Tensor, mask: Tensor) -> Tensor:
         """Rows of like length together, each part as wide as its longest: a CPU pays for padding,
@@ -118,19 +131,6 @@ class Encoder(nn.Module):
         return ids
 
 
-def load_tokenizer(facts: BackboneFacts) -> Any:
-    """The fast tokenizer in the backbone's folder; ``UserError`` where it is missing or broken."""
-    from transformers import AutoTokenizer
-
-    try:
-        tokenizer = AutoTokenizer.from_pretrained(facts.location, trust_remote_code=False)
-    except (OSError, ValueError, KeyError) as error:
-        raise UserError(f"{facts.location}: the tokenizer can't be loaded: {error}") from error
-    if not tokenizer.is_fast:
-        raise UserError(f"{facts.location}: tokenizer.json is missing, and only that is read")
-    return tokenizer
-
-
 @contextmanager
 def quiet_transformers() -> Iterator[None]:
     """No progress bar and no report of an unused pooler; what is missing is our own error."""
@@ -147,11 +147,12 @@ def quiet_transformers() -> Iterator[None]:
 
 
 def _load_transformer(facts: BackboneFacts) -> nn.Module:
-    from transformers import AutoModel
+    from transformers import AutoModel, T5EncoderModel
 
-    no_pooler = {} if facts.architecture == "distilbert" else {"add_pooling_layer": False}
+    kind = T5EncoderModel if facts.architecture == "t5" else AutoModel
+    no_pooler = {"add_pooling_layer": False} if facts.architecture in ("bert", "roberta") else {}
     with quiet_transformers():
-        model, loading = AutoModel.from_pretrained(
+        model, loading = kind.from_pretrained(
             facts.location,
             trust_remote_code=False,
             use_safetensors=True,

@@ -27,6 +27,8 @@ Views = tuple[Tensor, ...]
 """What a batch gave, row i always from sentence i: encodings, each (batch, dim), and in a method
 with a language model also losses by sentence."""
 
+Pooling = Literal["cls", "eos", "mean", "first_last", "top2"]
+
 Rate = Annotated[float, Field(ge=0, lt=1)]
 """A share of units dropped."""
 
@@ -58,7 +60,7 @@ class MethodConfig(BaseModel):
     learning_rate: float = Field(3e-5, gt=0)
     max_length: int = Field(32, ge=3)
     """Tokens a training sentence is cut at, special ones included; evaluation is never cut here."""
-    pooling: Literal["cls", "mean", "first_last", "top2"] = "cls"
+    pooling: Pooling = "cls"
     schedule: Literal["linear", "constant", "cosine"] = "linear"
     warmup_ratio: float = Field(0.0, ge=0, le=1)
     """Share of the steps in which the learning rate rises from 0."""
@@ -105,6 +107,14 @@ class Method(nn.Module):
             raise UserError(
                 f"max_length {config.max_length} is more than the {backbone.max_tokens} tokens "
                 f"that {backbone.location} can take; lower max_length"
+            )
+        outer = {"cls": ("before", backbone.opening), "eos": ("behind", backbone.closing)}
+        side, token = outer.get(config.pooling, ("", ""))
+        if token is None:
+            other = "eos or mean" if backbone.closing else "mean"
+            raise UserError(
+                f"pooling {config.pooling} takes the state of the special token {side} a text, and "
+                f"the tokenizer of {backbone.location} puts none there; take pooling {other}"
             )
 
     def views(self, encoder: Encoder, batch: Batch) -> Views:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal, Self
+from typing import ClassVar, Self
 
 import torch
 from pydantic import Field, model_validator
@@ -11,7 +11,7 @@ from torch import Tensor
 from embedsearch.data.token_noise import crop_tokens
 from embedsearch.encoder.model import Encoder
 from embedsearch.losses.contrastive import info_nce
-from embedsearch.methods.base import Batch, Method, MethodConfig, Views
+from embedsearch.methods.base import Batch, Method, MethodConfig, Pooling, Views
 
 
 class CropConfig(MethodConfig):
@@ -24,7 +24,7 @@ class CropConfig(MethodConfig):
     """And at most."""
     dropout: float | None = Field(None, ge=0, lt=1)
     """Of both views; none is the backbone's own rate."""
-    pooling: Literal["cls", "mean", "first_last", "top2"] = "mean"
+    pooling: Pooling = "mean"
 
     @model_validator(mode="after")
     def _lengths_must_be_in_order(self) -> Self:

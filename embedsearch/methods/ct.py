@@ -12,7 +12,7 @@ from embedsearch.encoder.backbone import BackboneFacts
 from embedsearch.encoder.model import Encoder
 from embedsearch.errors import UserError
 from embedsearch.losses.tension import tension, tension_in_batch
-from embedsearch.methods.base import Batch, Method, MethodConfig, Views
+from embedsearch.methods.base import Batch, Method, MethodConfig, Pooling, Views
 
 
 class CTConfig(MethodConfig):
@@ -27,7 +27,7 @@ class CTConfig(MethodConfig):
     """Of ``in_batch`` alone."""
     batch_size: int = Field(16, ge=2)
     learning_rate: float = Field(1e-5, gt=0)
-    pooling: Literal["cls", "mean", "first_last", "top2"] = "mean"
+    pooling: Pooling = "mean"
 
 
 class CT(Method):

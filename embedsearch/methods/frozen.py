@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import ClassVar, Literal
 
-from embedsearch.methods.base import Method, MethodConfig
+from embedsearch.methods.base import Method, MethodConfig, Pooling
 
 
 class FrozenConfig(MethodConfig):
     """Only the pooling matters; nothing is trained."""
 
-    pooling: Literal["cls", "mean", "first_last", "top2"] = "mean"
+    pooling: Pooling = "mean"
 
 
 class Frozen(Method):

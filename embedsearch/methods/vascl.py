@@ -15,7 +15,7 @@ from embedsearch.encoder.model import Encoder
 from embedsearch.errors import UserError
 from embedsearch.losses.contrastive import nt_xent
 from embedsearch.losses.neighbourhood import hardest_perturbation, nearest, neighbourhood_loss
-from embedsearch.methods.base import Batch, Method, MethodConfig, ParameterGroup, Views
+from embedsearch.methods.base import Batch, Method, MethodConfig, ParameterGroup, Pooling, Views
 from embedsearch.methods.two_views import TwoViewsConfig
 
 
@@ -37,7 +37,7 @@ class VaSCLConfig(TwoViewsConfig):
     """Direction in which the perturbation starts: the paper's, or the authors' code's."""
     batch_size: int = Field(1024, ge=2)
     learning_rate: float = Field(5e-6, gt=0)
-    pooling: Literal["cls", "mean", "first_last", "top2"] = "mean"
+    pooling: Pooling = "mean"
     schedule: Literal["linear", "constant", "cosine"] = "constant"
 
 

@@ -13,7 +13,7 @@ from embedsearch.document import read_yaml
 from embedsearch.errors import UserError
 
 FOLDER = Path(__file__).parent
-WORDS = frozenset({"demo", "nano"})
+WORDS = frozenset({"demo", "nano", "nano-t5"})
 """What travels with the package, and is therefore never taken for a file."""
 
 Cap = Annotated[int, Field(ge=1)]

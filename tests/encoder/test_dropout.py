@@ -10,7 +10,6 @@ from torch import Tensor, nn
 from embedsearch.encoder.backbone import SUPPORTED
 from embedsearch.encoder.dropout import BitDropout, dropout_at
 from embedsearch.encoder.model import Encoder
-from tests.conftest import tiny_config
 
 IDS = torch.randint(10, 500, (4, 12), generator=torch.Generator().manual_seed(1))
 BATCH = {"input_ids": IDS, "attention_mask": torch.ones_like(IDS)}
@@ -37,38 +36,61 @@ def test_variance_grows_with_the_rate(encoder: Encoder) -> None:
     assert spreads == sorted(spreads) and spreads[1] > 0
 
 
+def rates(encoder: Encoder) -> list[tuple[str, str, float]]:
+    """Every number in the backbone that has to do with dropout, by its place."""
+    return [
+        (place, name, value)
+        for place, module in encoder.transformer.named_modules()
+        for name, value in vars(module).items()
+        if (name == "p" or "drop" in name) and isinstance(value, (int, float))
+    ]
+
+
 def test_rate_lasts_for_one_call(encoder: Encoder) -> None:
-    before = [m.p for m in encoder.modules() if isinstance(m, nn.Dropout)]
+    before = rates(encoder)
+    with dropout_at(encoder, 0.7):
+        assert {value for _, _, value in rates(encoder)} == {0.7}
     encoder.encode(BATCH, dropout=0.7)
-    assert [m.p for m in encoder.modules() if isinstance(m, nn.Dropout)] == before
+    assert rates(encoder) == before
 
 
 def test_rate_is_restored_after_an_error(encoder: Encoder) -> None:
-    before = [m.p for m in encoder.modules() if isinstance(m, nn.Dropout)]
+    before = rates(encoder)
     with pytest.raises(ZeroDivisionError), dropout_at(encoder, 0.7):
         raise ZeroDivisionError
-    assert [m.p for m in encoder.modules() if isinstance(m, nn.Dropout)] == before
+    assert rates(encoder) == before
 
 
-@pytest.mark.parametrize("architecture", SUPPORTED)
-@pytest.mark.parametrize("attention", ["eager", "sdpa"])
-def test_attention_weights_alone_are_dropped(architecture: str, attention: str) -> None:
-    """With every hidden dropout cut out of the forward, the rate still moves the encoding."""
-    from transformers import AutoModel
-
-    model = AutoModel.from_config(tiny_config(architecture), attn_implementation=attention).train()
-    for module in model.modules():
-        if isinstance(module, nn.Dropout):
+def cut_out(encoder: Encoder, wanted: Callable[[str], bool]) -> None:
+    """Take dropout modules out of the forward, by their place; their rates are read as before."""
+    for place, module in encoder.transformer.named_modules():
+        if isinstance(module, nn.Dropout) and wanted(place):
             module.forward = lambda x: x  # type: ignore[method-assign]
 
-    def encode(rate: float) -> Tensor:
-        with dropout_at(model, rate):
-            out: Tensor = model(**BATCH).last_hidden_state
-            return out
 
-    first, second = encode(0.5), encode(0.5)
-    assert torch.equal(encode(0.0), encode(0.0))
-    assert not torch.equal(first, second)
+def assert_only_the_rate_moves(encoder: Encoder) -> None:
+    still = [encoder.encode(BATCH, dropout=0.0) for _ in range(2)]
+    moved = [encoder.encode(BATCH, dropout=0.5) for _ in range(2)]
+    assert torch.equal(*still)
+    assert not torch.equal(*moved)
+
+
+def test_attention_weights_alone_are_dropped(encoder: Encoder) -> None:
+    """With every hidden dropout cut out of the forward, the rate still moves the encoding."""
+    cut_out(encoder, lambda place: True)
+    assert_only_the_rate_moves(encoder)
+
+
+@pytest.mark.parametrize("own", [0.0, 0.1])
+def test_modernbert_drops_behind_its_attention_whatever_its_own_rate(
+    own: float, make_backbone: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Built at 0, it has no site there; with everything else cut out, that site moves it."""
+    encoder = Encoder.load(str(make_backbone("modernbert", attention_dropout=own)), "mean").train()
+    encoder.transformer.set_attn_implementation("eager")  # type: ignore[operator]
+    monkeypatch.setattr(nn.functional, "dropout", lambda x, *_, **__: x)
+    cut_out(encoder, lambda place: not place.endswith("out_drop"))
+    assert_only_the_rate_moves(encoder)
 
 
 def test_evaluation_mode_drops_nothing(encoder: Encoder) -> None:

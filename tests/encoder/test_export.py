@@ -11,8 +11,21 @@ from embedsearch.encoder.backbone import SUPPORTED
 from embedsearch.encoder.export import export
 from embedsearch.encoder.model import Encoder
 from embedsearch.encoder.pooling import LAYERS
+from embedsearch.encoder.projection import Activation, Projection
 
 TEXTS = ["A cat sat on the mat.", "The dog is here", "x", " ".join(["long"] * 90)]
+
+
+def assert_opens_the_same(encoder: Encoder, folder: Path) -> None:
+    """Sentence-transformers gives the encoder's embeddings from what it exports."""
+    from sentence_transformers import SentenceTransformer
+
+    export(encoder, folder)
+    logging.getLogger("transformers").setLevel(logging.ERROR)
+    opened = SentenceTransformer(str(folder), device="cpu", local_files_only=True)
+    assert opened.get_embedding_dimension() == encoder.dim
+    theirs = torch.tensor(opened.encode(TEXTS))
+    torch.testing.assert_close(encoder.embed(TEXTS), theirs, rtol=0, atol=2e-6)
 
 
 @pytest.mark.parametrize("pooling", LAYERS)
@@ -20,14 +33,40 @@ TEXTS = ["A cat sat on the mat.", "The dog is here", "x", " ".join(["long"] * 90
 def test_sentence_transformers_gives_the_same(
     architecture: str, pooling: str, make_backbone: Callable[..., Path], tmp_path: Path
 ) -> None:
-    from sentence_transformers import SentenceTransformer
-
     encoder = Encoder.load(str(make_backbone(architecture)), pooling)
+    assert_opens_the_same(encoder, tmp_path / "out")
+
+
+@pytest.mark.parametrize("activation", ["tanh", "identity"])
+@pytest.mark.parametrize(("architecture", "pooling"), [("t5", "eos"), ("bert", "first_last")])
+def test_projection_is_exported_with_the_encoder(
+    architecture: str,
+    pooling: str,
+    activation: Activation,
+    make_backbone: Callable[..., Path],
+    tmp_path: Path,
+) -> None:
+    encoder = Encoder.load(str(make_backbone(architecture)), pooling)
+    encoder.projection = Projection(encoder.dim, 8, activation)
+    assert_opens_the_same(encoder, tmp_path / "out")
+    assert encoder.embed(TEXTS).shape == (len(TEXTS), 8)
+    assert not list((tmp_path / "out").rglob("*.bin"))
+
+
+def test_exported_t5_is_an_encoder(make_backbone: Callable[..., Path], tmp_path: Path) -> None:
+    from transformers import T5EncoderModel
+
+    encoder = Encoder.load(str(make_backbone("t5")), "eos").eval()
     export(encoder, tmp_path / "out")
-    logging.getLogger("transformers").setLevel(logging.ERROR)
-    opened = SentenceTransformer(str(tmp_path / "out"), device="cpu", local_files_only=True)
-    theirs = torch.tensor(opened.encode(TEXTS))
-    torch.testing.assert_close(encoder.embed(TEXTS), theirs, rtol=0, atol=1e-6)
+    opened, loading = T5EncoderModel.from_pretrained(tmp_path / "out", output_loading_info=True)
+    assert not any(loading.values())
+    ids = torch.tensor([encoder.tokenizer(TEXTS[0])["input_ids"]])
+    with torch.no_grad():
+        state = opened.eval()(input_ids=ids).last_hidden_state[0, -1]
+    torch.testing.assert_close(encoder.embed(TEXTS[:1])[0], state, rtol=0, atol=1e-6)
+    again = Encoder.load(str(tmp_path / "out"), "eos")
+    assert again.facts.max_tokens == encoder.facts.max_tokens
+    assert torch.equal(encoder.embed(TEXTS), again.embed(TEXTS))
 
 
 def test_export_is_a_backbone_again(make_backbone: Callable[..., Path], tmp_path: Path) -> None:
