@@ -70,7 +70,7 @@ class Setting:
             backbone=self.backbone,
             corpus=self.corpus if trains else Source("", "", "none"),
             dev=self.dev,
-            total_steps=self._total_steps(config) if trains else 0,
+            total_steps=self._total_steps(config, method) if trains else 0,
             eval_steps=self.eval_steps,
             device=self.device,
             precision=self.precision,
@@ -78,7 +78,9 @@ class Setting:
             code=_code_of(method),
         )
 
-    def _total_steps(self, config: MethodConfig) -> int:
+    def _total_steps(self, config: MethodConfig, method: type[Method]) -> int:
+        if method.fitted:
+            return 1
         batches = Batches(self.sentences, config.batch_size, self.seed)
         if self.steps is not None:
             return self.steps

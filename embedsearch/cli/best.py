@@ -57,9 +57,9 @@ def best(
 
 def _nothing(method: str, asked: dict[str, str], where: str) -> str:
     """One sentence that names the command to run first."""
-    from embedsearch.sweep.space import find_space, load_space
+    from embedsearch.sweep.catalogue import find_space, first_grid
 
-    grid = asked.get("grid") or next(iter(load_space(find_space(method)).grids))
+    grid = asked.get("grid") or first_grid(find_space(method))
     on = "".join(f" --{name} {value}" for name, value in asked.items() if name != "grid")
     kind = " ".join(f"{name} {value}" for name, value in asked.items())
     of = f" of {kind}" if kind else ""

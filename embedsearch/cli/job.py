@@ -15,9 +15,10 @@ from embedsearch.errors import UserError
 from embedsearch.labels import assigned, varied
 from embedsearch.methods.base import resolve
 from embedsearch.records import Scalar, Status, Sweep, TrialResult, TrialSpec, content_id
+from embedsearch.sweep.catalogue import find_space
 from embedsearch.sweep.region import GridPoints
 from embedsearch.sweep.search import draw
-from embedsearch.sweep.space import Space, find_space, load_space
+from embedsearch.sweep.space import Space, load_space
 from embedsearch.tracking.ledger import StoreLedger
 
 EVERY_POINT = 1_000_000

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
 
@@ -96,6 +96,8 @@ class Method(nn.Module):
     Config: ClassVar[type[MethodConfig]]
     needs: ClassVar[Literal["nothing", "sentences", "pairs"]] = "sentences"
     """What the corpus must hold; ``nothing`` is a method without training."""
+    fitted: ClassVar[bool] = False
+    """Whether one ``fit`` takes the place of all steps."""
 
     def __init__(self, config: MethodConfig, encoder: Encoder) -> None:
         super().__init__()
@@ -123,6 +125,13 @@ class Method(nn.Module):
 
     def terms(self, views: Views, batch: Batch) -> dict[str, Tensor]:
         """The loss as weighted scalars, one per term of the paper; their sum is minimised."""
+        raise NotImplementedError
+
+    def fit(self, encoder: Encoder, batch_at: Callable[[int], Batch]) -> None:
+        """What a fitted method does in its one step, in evaluation mode and without gradients.
+
+        ``batch_at(step)`` gives the corpus in batches, as in training.
+        """
         raise NotImplementedError
 
     def parameter_groups(self, encoder: Encoder, learning_rate: float) -> list[ParameterGroup]:

@@ -15,13 +15,10 @@ from embedsearch.errors import UserError
 from embedsearch.methods.base import MethodConfig, resolve
 from embedsearch.presets import Preset
 from embedsearch.records import Scalar
+from embedsearch.sweep.catalogue import space_names
 from embedsearch.sweep.grid import Grid, GridFile, parse_conditions, parse_grid
 from embedsearch.sweep.layers import Layers, defaults, typed_values
 from embedsearch.sweep.region import Draw, GridPoints, Region
-
-_PACKAGE = Path(__file__).parents[1]
-OWN_FOLDER = Path("search_spaces")
-
 
 GridName = Annotated[str, StringConstraints(pattern=r"^\w[\w-]*$")]
 
@@ -172,27 +169,3 @@ def load_space(path: str | Path) -> Space:
         fixed=fixed,
         grids=grids,
     )
-
-
-def find_space(method: str, folder: Path = OWN_FOLDER) -> Path:
-    """The space file of a method: the one in ``folder``, else the shipped one.
-
-    Raises ``UserError`` with the nearest method and all of them.
-    """
-    spaces = space_names(folder)
-    if method not in spaces:
-        raise UserError(unknown("method", method, sorted(spaces)))
-    return spaces[method]
-
-
-def space_names(folder: Path = OWN_FOLDER) -> dict[str, Path]:
-    """Every method's space file by the method's name; those in ``folder`` win."""
-    return {
-        path.stem: path for place in (shipped_folder(), folder) for path in place.glob("*.yaml")
-    }
-
-
-def shipped_folder() -> Path:
-    """Where the project's own spaces lie: in an installed package, or beside it in a checkout."""
-    inside = _PACKAGE / "search_spaces"
-    return inside if inside.is_dir() else _PACKAGE.parent / "search_spaces"

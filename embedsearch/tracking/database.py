@@ -65,8 +65,9 @@ def read(database: Path, query: Query) -> list[StoredRun]:
         connection.row_factory = sqlite3.Row
         connection.execute("BEGIN")  # one state of it for all tables
         runs = connection.execute(chosen, values).fetchall()
+        ids = json.dumps([run["run_id"] for run in runs])
         tags, params, metrics = (
-            _by_run(connection, rows, chosen, values)
+            _by_run(connection, rows, ids)
             for rows in ("tags WHERE", "params WHERE", "latest_metrics WHERE NOT is_nan AND")
         )
     return [
@@ -121,15 +122,13 @@ def _chosen(query: Query) -> tuple[str, list[str]]:
     return text, values
 
 
-def _by_run(
-    connection: sqlite3.Connection, rows: str, chosen: str, values: list[str]
-) -> dict[str, dict[str, Any]]:
-    """Keys and values by run, off ``rows``: a table and the beginning of a condition."""
+def _by_run(connection: sqlite3.Connection, rows: str, ids: str) -> dict[str, dict[str, Any]]:
+    """Keys and values of the runs ``ids`` (JSON), off ``rows``: a table and a condition's start."""
     found: dict[str, dict[str, Any]] = defaultdict(dict)
-    of_those = f"run_uuid IN (SELECT run_id FROM ({chosen}))"
-    for run, key, value in connection.execute(
-        f"SELECT run_uuid, key, value FROM {rows} {of_those}", values
-    ):
+    of_those = (
+        f"SELECT run_uuid, key, value FROM {rows} run_uuid IN (SELECT value FROM json_each(?))"
+    )
+    for run, key, value in connection.execute(of_those, [ids]):
         found[run][key] = value
     return found
 

@@ -92,6 +92,20 @@ class Training:
         self.measured_at = time.monotonic()
 
     def _step(self, step: int) -> None:
+        if self.method.fitted:
+            self._fit()
+        else:
+            self._descend(step)
+        self.progress.step = step
+
+    @torch.no_grad()
+    def _fit(self) -> None:
+        self.encoder.eval()
+        with self._autocast():
+            self.method.fit(self.encoder, self.batch_at)
+
+    def _descend(self, step: int) -> None:
+        """One step of the optimiser."""
         course = self.course
         batch = _to(self.encoder.device, self.batch_at(step - 1))
         with self._autocast():
@@ -105,7 +119,6 @@ class Training:
         self.optimiser.zero_grad(set_to_none=True)
         for name, value in terms.items():
             self.terms[name] = self.terms.get(name, 0) + value.detach()
-        self.progress.step = step
 
     def _measure(self, report: Report, evaluate: Evaluate) -> None:
         course, step = self.course, self.progress.step
@@ -120,7 +133,8 @@ class Training:
         score = self._score(evaluate)
         self._keep_if_best(score)
         speed = steps * course.config.batch_size / seconds
-        metrics = {"dev/spearman": score, "loss": loss, **terms, "sentences_per_s": speed}
+        losses = {"loss": loss, **terms} if terms else {}
+        metrics = {"dev/spearman": score, **losses, "sentences_per_s": speed}
         self._record(report, metrics)
         if time.monotonic() - self.saved_at >= course.save_s and step < course.total_steps:
             self._save()

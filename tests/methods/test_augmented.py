@@ -16,7 +16,8 @@ from embedsearch.errors import UserError
 from embedsearch.methods import augmented
 from embedsearch.methods.simcse import SimCSE, SimCSEConfig
 from embedsearch.records import Status, TrialSpec
-from embedsearch.sweep.space import load_space, shipped_folder
+from embedsearch.sweep.catalogue import shipped_folder
+from embedsearch.sweep.space import load_space
 from tests.conftest import make_point
 from tests.data.augment.dictionary import write_wordnet
 

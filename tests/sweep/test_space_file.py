@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from embedsearch.errors import UserError
-from embedsearch.sweep.space import find_space, load_space, space_names
+from embedsearch.sweep.catalogue import find_space, space_names
+from embedsearch.sweep.space import load_space
 from tests.sweep.test_space import MakeSpace, make_space
 
 __all__ = ["make_space"]
@@ -83,9 +84,9 @@ def test_an_unknown_method_gets_the_nearest_and_the_list() -> None:
 def test_an_installed_package_finds_its_spaces_inside(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from embedsearch.sweep import space
+    from embedsearch.sweep import catalogue
 
     package = tmp_path / "site" / "embedsearch"
     (package / "search_spaces").mkdir(parents=True)
-    monkeypatch.setattr(space, "_PACKAGE", package)
-    assert space.shipped_folder() == package / "search_spaces"
+    monkeypatch.setattr(catalogue, "_PACKAGE", package)
+    assert catalogue.shipped_folder() == package / "search_spaces"

@@ -11,7 +11,8 @@ import pytest
 from embedsearch.presets import load_preset
 from embedsearch.records import Scalar
 from embedsearch.sweep.axis import Range
-from embedsearch.sweep.space import Space, find_space, load_space, shipped_folder
+from embedsearch.sweep.catalogue import find_space, shipped_folder
+from embedsearch.sweep.space import Space, load_space
 from tests.sweep.test_space_range import draw
 
 
