@@ -10,6 +10,7 @@ from typer import Argument, Exit, Option
 from embedsearch.cli.options import (
     Address,
     Json,
+    Keep,
     SettingChoices,
     Store,
     TrialsPerGpu,
@@ -26,6 +27,7 @@ def run(
     address: Address = None,
     trials_per_gpu: TrialsPerGpu = None,
     store: Store = None,
+    keep: Keep = "5",
     json: Json = False,
 ) -> None:
     """Run a paper's table or an ablation, or go on with it, and print it beside what was printed.
@@ -37,7 +39,7 @@ def run(
 
     choices = sharing(choices, trials_per_gpu)
     experiment = load_experiment(file)
-    code = run_experiment(
-        experiment, choices, seeds=seeds, address=address, store=store, as_json=json
+    ended = run_experiment(
+        experiment, choices, seeds=seeds, address=address, store=store, keep=keep, as_json=json
     )
-    raise Exit(code)
+    raise Exit(ended)

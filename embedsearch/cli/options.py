@@ -20,6 +20,8 @@ Json = Annotated[bool, Option("--json", help="One JSON object instead of text.")
 Address = Annotated[str | None, Option(help="Of a running Ray cluster; this machine if none.")]
 TrialsPerGpu = Annotated[int | None, Option(min=1, help="Trials that share a GPU.")]
 
+Keep = Annotated[str, Option(help="Checkpoints the store keeps: a number, or all.")]
+
 
 @dataclass(frozen=True, kw_only=True)
 class SettingChoices:

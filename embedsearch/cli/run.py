@@ -31,7 +31,6 @@ from embedsearch.tracking.store import Store
 from embedsearch.tracking.writer import Writer
 
 Results = Mapping[str, TrialResult]
-_KEPT = 5
 Run = Callable[[Sequence[TrialSpec], Observer], object]
 """Runs specs and tells the observer; whatever stops it, what ended was told."""
 
@@ -75,10 +74,11 @@ def run_experiment(
     seeds: int | None,
     address: str | None,
     store: str | None,
+    keep: str,
     as_json: bool,
 ) -> int:
     """Run what is missing of a table in one Ray session, print it, and give the exit code."""
-    output = Output(Store.open(store), _KEPT, as_json)
+    output = Output(Store.open(store), _kept(keep), as_json)
     choices = output.beside_the_store(choices)
     with _reached(address) as resources:
         gpus = resources.get("GPU", 0)

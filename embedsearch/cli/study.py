@@ -39,16 +39,16 @@ class Study:
 
     def said(self, at_once: int) -> list[str]:
         """What is to run and what is not, in lines."""
-        trials, known = sum(len(sweep.specs) for sweep in self.sweeps), len(self.reused)
+        trials, done = sum(len(sweep.specs) for sweep in self.sweeps), len(self.reused)
         return [
-            f"{self.experiment.name}: {len(self.lines)} rows, {trials} trials, {known} known, "
-            f"{trials - known} to run, {at_once} at once",
+            f"{self.experiment.name}: {len(self.lines)} rows, {trials} trials, {done} known, "
+            f"{trials - done} to run, {at_once} at once",
             *(f"{remark}: {', '.join(labels)}" for remark, labels in self.remarks.items()),
         ]
 
     def compared(self, results: Mapping[str, TrialResult]) -> Comparison:
         """Its table, once its trials have ended."""
-        file = self.experiment
+        file, setting = self.experiment, self.surroundings.setting
         title = {
             "experiment": file.name,
             "about": file.about,
@@ -56,6 +56,10 @@ class Study:
             "table": file.table,
             "figures": dict(file.figures),
             "notes": list(file.notes),
+            "preset": setting.preset,
+            "backbone": setting.backbone.name,
+            "corpus": setting.corpus.name,
+            "dev": setting.dev.name,
         }
         return Comparison(title, self.surroundings.said, file.baseline, self.lines, results)
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from typer import Exit, Option
+from typer import Exit
 
 from embedsearch.cli.options import (
     Address,
     Choices,
     Json,
+    Keep,
     Store,
     TrialsPerGpu,
     choosing,
@@ -23,7 +22,7 @@ def sweep(
     address: Address = None,
     trials_per_gpu: TrialsPerGpu = None,
     store: Store = None,
-    keep: Annotated[str, Option(help="Checkpoints the store keeps: a number, or all.")] = "5",
+    keep: Keep = "5",
     json: Json = False,
 ) -> None:
     """Run a grid of a method's search space, or go on with it: finished trials are not run again.

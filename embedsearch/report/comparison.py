@@ -36,7 +36,7 @@ class Comparison:
 
     title: Mapping[str, Any]
     """What the file says of itself: ``experiment``, ``about``, ``paper``, ``table``, ``figures``
-    (protocol by printed figure) and ``notes``."""
+    (protocol by printed figure) and ``notes``; and what it was run on."""
     setting: str
     """What all its trials share, in a line."""
     baseline: str
