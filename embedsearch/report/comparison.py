@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean, stdev
@@ -105,15 +104,16 @@ def names(lines: Sequence[Line]) -> dict[str, str]:
 
 def _named(lines: Sequence[Line]) -> Iterator[tuple[Line, Mapping[str, Scalar], str]]:
     """Each line, the values in which it differs from others of its method, and its own name."""
-    varying = {
-        method: differing([each.values for each in lines if each.method == method and each.values])
-        for method in {line.method for line in lines}
-    }
-    count = Counter(line.label for line in lines)
     for line in lines:
-        varies = {name: line.values[name] for name in varying[line.method] if name in line.values}
-        shown = f" ({assigned(varies, list(varies))})" if count[line.label] > 1 else ""
-        yield line, varies, line.label + shown
+        varies = _varying(line, [each for each in lines if each.method == line.method])
+        own = _varying(line, [each for each in lines if each.label == line.label])
+        yield line, varies, f"{line.label} ({assigned(own, list(own))})" if own else line.label
+
+
+def _varying(line: Line, others: Sequence[Line]) -> dict[str, Scalar]:
+    """What ``line`` has where ``others``, itself included, are not all the same."""
+    names = differing([other.values for other in others if other.values])
+    return {name: line.values[name] for name in names if line.values.get(name) is not None}
 
 
 def _difference(row: Mapping[str, Any], base: Mapping[str, Any] | None) -> dict[str, Any]:
