@@ -9,7 +9,11 @@ from embedsearch.records import Scalar, TrialSpec
 
 def varied(specs: Sequence[TrialSpec]) -> list[str]:
     """The hyperparameters (and ``seed``) in which trials differ, in the order of the method's."""
-    rows = [{**spec.point.values, "seed": spec.seed} for spec in specs]
+    return differing([{**spec.point.values, "seed": spec.seed} for spec in specs])
+
+
+def differing(rows: Sequence[Mapping[str, Scalar]]) -> list[str]:
+    """The names whose values are not the same in all rows, in the order of the rows'."""
     names = dict.fromkeys(name for row in rows for name in row)
     return [name for name in names if len({repr(row.get(name)) for row in rows}) > 1]
 

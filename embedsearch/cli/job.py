@@ -12,7 +12,7 @@ from embedsearch.cli.options import Choices
 from embedsearch.cli.surroundings import Surroundings, surroundings
 from embedsearch.config import parse_overrides
 from embedsearch.errors import UserError
-from embedsearch.labels import assigned, varied
+from embedsearch.labels import assigned, labels, varied
 from embedsearch.methods.base import resolve
 from embedsearch.records import Scalar, Status, Sweep, TrialResult, TrialSpec, content_id
 from embedsearch.sweep.catalogue import find_space
@@ -37,6 +37,15 @@ class Job:
     reused: Mapping[str, TrialResult]
     change: Change | None = None
     """Since earlier sweeps of the grid; None for a single trial."""
+
+    @property
+    def sweeps(self) -> tuple[Sweep, ...]:
+        return (self.sweep,)
+
+    @property
+    def names(self) -> Mapping[str, str]:
+        """What trials are called, by spec id."""
+        return labels(self.sweep.specs)
 
     @property
     def missing(self) -> list[TrialSpec]:
@@ -75,13 +84,7 @@ def make_job(choices: Choices, ledger: StoreLedger, gpus: float, address: str | 
     layout = _Layout(choices, space, surroundings(choices, gpus, address, trains), ledger)
     points, notes = layout.points()
     specs = layout.specs(points)
-    stale = [
-        spec.id for spec in specs if trial.has_lost_checkpoint(layout.surroundings.place, spec.id)
-    ]
-    reused = ledger.results(specs)
-    for spec_id in stale:
-        if spec_id not in reused:
-            trial.forget(layout.surroundings.place, spec_id)
+    reused = known(specs, ledger, layout.surroundings.place)
     sweep = Sweep(
         method=space.name,
         grid=layout.grid or "single",
@@ -90,6 +93,21 @@ def make_job(choices: Choices, ledger: StoreLedger, gpus: float, address: str | 
         notes=notes,
     )
     return Job(space, layout.surroundings, points, sweep, reused, layout.change(specs))
+
+
+def known(
+    specs: Sequence[TrialSpec], ledger: StoreLedger, place: trial.Place
+) -> Mapping[str, TrialResult]:
+    """The final results that the store has, by spec id.
+
+    What it lost is forgotten in ``place`` too, where the checkpoint is not there any more.
+    """
+    stale = [spec.id for spec in specs if trial.has_lost_checkpoint(place, spec.id)]
+    reused = ledger.results(specs)
+    for spec_id in stale:
+        if spec_id not in reused:
+            trial.forget(place, spec_id)
+    return reused
 
 
 @dataclass(frozen=True)

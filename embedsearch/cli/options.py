@@ -4,31 +4,33 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, dataclass, fields, replace
 from pathlib import Path
 from typing import Annotated, Any, TypeVar, get_type_hints
 
 from typer import Argument, Option
 
+from embedsearch.errors import UserError
+
 T = TypeVar("T")
+C = TypeVar("C", bound="SettingChoices")
 
 Store = Annotated[str | None, Option(metavar="URI", help="MLflow store; mlruns/mlflow.db if none.")]
 Json = Annotated[bool, Option("--json", help="One JSON object instead of text.")]
+Address = Annotated[str | None, Option(help="Of a running Ray cluster; this machine if none.")]
+TrialsPerGpu = Annotated[int | None, Option(min=1, help="Trials that share a GPU.")]
+
+Keep = Annotated[str, Option(help="Checkpoints the store keeps: a number, or all.")]
 
 
-@dataclass(frozen=True)
-class Choices:
-    """What a command says of its trials; None where it says nothing. Each field is an option."""
+@dataclass(frozen=True, kw_only=True)
+class SettingChoices:
+    """What a command says of where, on what and how long its trials run, whatever they are.
 
-    method: Annotated[str, Argument(help="scd, simcse, frozen, or a space of your own.")]
-    overrides: Annotated[
-        list[str] | None, Argument(metavar="KEY=VALUE", help="Hyperparameters, over all else.")
-    ] = None
-    grid: Annotated[
-        str | None, Option(help="A named part of the method's search space; its first if none.")
-    ] = None
+    None where it says nothing. Each field is an option.
+    """
+
     max_trials: Annotated[int | None, Option(min=1, help="At most so many points.")] = None
-    around: Annotated[str | None, Option(metavar="RUN_ID", help="Centre of a fine grid.")] = None
     preset: Annotated[str | None, Option(help="demo, paper, or a YAML file of your own.")] = None
     backbone: Annotated[
         str | None, Option(metavar="NAME|FOLDER", help="nano, a hub name or a folder.")
@@ -39,7 +41,6 @@ class Choices:
     ] = None
     steps: Annotated[int | None, Option(min=1, help="Optimiser steps a trial.")] = None
     eval_steps: Annotated[int | None, Option(min=1, help="Steps between dev scores.")] = None
-    pooling: Annotated[str | None, Option(help="cls, eos, mean, first_last or top2.")] = None
     seed: Annotated[int | None, Option(min=0, help="Of every trial.")] = None
     device: Annotated[str | None, Option(help="auto, cpu or cuda.")] = None
     precision: Annotated[str | None, Option(help="auto, fp32 or bf16.")] = None
@@ -56,25 +57,44 @@ class Choices:
         Path | None,
         Option(help="Work in progress and caches, seen by all nodes; .embedsearch by the store."),
     ] = None
+
+
+@dataclass(frozen=True)
+class Choices(SettingChoices):
+    """And of what they are: points of one method."""
+
+    method: Annotated[str, Argument(help="scd, simcse, frozen, or a space of your own.")]
+    overrides: Annotated[
+        list[str] | None, Argument(metavar="KEY=VALUE", help="Hyperparameters, over all else.")
+    ] = None
+    grid: Annotated[
+        str | None, Option(help="A named part of the method's search space; its first if none.")
+    ] = None
+    around: Annotated[str | None, Option(metavar="RUN_ID", help="Centre of a fine grid.")] = None
+    pooling: Annotated[str | None, Option(help="cls, eos, mean, first_last or top2.")] = None
     single: bool = False
     """One trial at the method's defaults, no grid. Not an option: the command decides."""
 
 
 def choosing(*without: str) -> Callable[[Callable[..., T]], Callable[..., T]]:
-    """Give a command the options of ``Choices`` but for some; it gets them as its first argument.
+    """Give a command the options of its first argument's class but for some, and that argument.
 
     Typer reads a command's options off its signature, so that signature is made here.
     """
 
     def decorate(command: Callable[..., T]) -> Callable[..., T]:
-        hints = get_type_hints(Choices, include_extras=True)
-        shared = [f for f in fields(Choices) if f.name not in {*without, "single"}]
-        own = list(inspect.signature(command).parameters.values())[1:]
+        first, *own = inspect.signature(command).parameters.values()
         own_hints = get_type_hints(command, include_extras=True)
+        choices = own_hints[first.name]
+        hints = get_type_hints(choices, include_extras=True)
+        options = sorted(
+            fields(choices), key=lambda f: bool(f.kw_only)
+        )  # what is to run comes first
+        shared = [f for f in options if f.name not in {*without, "single"}]
 
         def run(**given: Any) -> T:
             chosen = {f.name: given.pop(f.name) for f in shared}
-            return command(Choices(**chosen), **given)
+            return command(choices(**chosen), **given)
 
         parameters = [
             *(_parameter(f.name, hints[f.name], f.default) for f in shared),
@@ -86,6 +106,15 @@ def choosing(*without: str) -> Callable[[Callable[..., T]], Callable[..., T]]:
         return run
 
     return decorate
+
+
+def sharing(choices: C, trials_per_gpu: int | None) -> C:
+    """``choices`` with so many trials on a GPU, where that is said."""
+    if trials_per_gpu is None:
+        return choices
+    if choices.gpus_per_trial is not None:
+        raise UserError("--gpus-per-trial and --trials-per-gpu say the same: give one of them")
+    return replace(choices, gpus_per_trial=1 / trials_per_gpu)
 
 
 def _parameter(name: str, annotation: Any, default: Any) -> inspect.Parameter:

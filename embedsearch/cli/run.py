@@ -4,20 +4,27 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack, nullcontext
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
+from statistics import fmean
+from typing import Protocol
 
 from rich.console import Console
 
 from embedsearch import trial
 from embedsearch.cli.job import Job, make_job
-from embedsearch.cli.options import Choices
+from embedsearch.cli.observers import ByMethod, Everyone
+from embedsearch.cli.options import C, Choices, SettingChoices
+from embedsearch.cli.study import make_study
+from embedsearch.cli.surroundings import Surroundings
 from embedsearch.errors import UserError
-from embedsearch.records import Measurement, Observer, Sweep, TrialResult, TrialSpec
+from embedsearch.records import Observer, Sweep, TrialResult, TrialSpec
 from embedsearch.report.live import LiveView, PlainView
 from embedsearch.report.summary import Summary
+from embedsearch.report.tables import show_comparison
 from embedsearch.sweep import search
+from embedsearch.sweep.experiment import Experiment
 from embedsearch.tracking.guarded import Guarded
 from embedsearch.tracking.ledger import StoreLedger
 from embedsearch.tracking.store import Store
@@ -26,6 +33,23 @@ from embedsearch.tracking.writer import Writer
 Results = Mapping[str, TrialResult]
 Run = Callable[[Sequence[TrialSpec], Observer], object]
 """Runs specs and tells the observer; whatever stops it, what ended was told."""
+
+
+class Work(Protocol):
+    """What a command is to run: at most one sweep of each method."""
+
+    @property
+    def surroundings(self) -> Surroundings: ...
+    @property
+    def sweeps(self) -> Sequence[Sweep]: ...
+    @property
+    def reused(self) -> Results: ...
+    @property
+    def names(self) -> Mapping[str, str]:
+        """What trials are called, by spec id."""
+
+    def said(self, at_once: int) -> list[str]:
+        """What is to run and what is not, in lines."""
 
 
 def run_sweep(
@@ -37,20 +61,36 @@ def run_sweep(
     """
     output = Output(Store.open(store), _kept(keep), as_json)
     choices = output.beside_the_store(choices)
-    with ExitStack() as stack:
-        if address is None:
-            resources: Mapping[str, float] = search.local_resources()
-        else:
-            resources = stack.enter_context(search.connected(search.Cluster(address)))
+    with _reached(address) as resources:
         job = make_job(choices, output.ledger, resources.get("GPU", 0), address)
-        cluster = job.surroundings.cluster
-        at_once = search.trials_at_once(resources, cluster)
+        at_once = search.trials_at_once(resources, job.surroundings.cluster)
+        return output.conclude(job, _over_ray(job.surroundings), at_once)
 
-        def over_ray(specs: Sequence[TrialSpec], observer: Observer) -> None:
-            with nullcontext() if address else search.connected(cluster):
-                search.run_trials(specs, job.surroundings.place, cluster, observer)
 
-        return output.conclude(job, over_ray, at_once)
+def run_experiment(
+    experiment: Experiment,
+    choices: SettingChoices,
+    *,
+    seeds: int | None,
+    address: str | None,
+    store: str | None,
+    keep: str,
+    as_json: bool,
+) -> int:
+    """Run what is missing of a table in one Ray session, print it, and give the exit code."""
+    output = Output(Store.open(store), _kept(keep), as_json)
+    choices = output.beside_the_store(choices)
+    with _reached(address) as resources:
+        gpus = resources.get("GPU", 0)
+        study = make_study(experiment, choices, seeds, output.ledger, gpus, address)
+        at_once = search.trials_at_once(resources, study.surroundings.cluster)
+        results = output.carry_out(study, _over_ray(study.surroundings), at_once)
+    comparison = study.compared(results)
+    if as_json:
+        _write_json(comparison.to_json())
+    else:
+        show_comparison(output.console, comparison.to_json())
+    return comparison.exit_code()
 
 
 def run_one(choices: Choices, *, store: str | None, as_json: bool) -> int:
@@ -68,6 +108,27 @@ def run_one(choices: Choices, *, store: str | None, as_json: bool) -> int:
     return output.conclude(job, in_process, at_once=1)
 
 
+@contextmanager
+def _reached(address: str | None) -> Iterator[Mapping[str, float]]:
+    """What there is to run on: a running cluster, joined, or this machine."""
+    if address is None:
+        yield search.local_resources()
+    else:
+        with search.connected(search.Cluster(address)) as resources:
+            yield resources
+
+
+def _over_ray(surroundings: Surroundings) -> Run:
+    """Runs specs in one Ray session, of its own where no cluster was joined."""
+    cluster = surroundings.cluster
+
+    def run(specs: Sequence[TrialSpec], observer: Observer) -> None:
+        with nullcontext() if cluster.address else search.connected(cluster):
+            search.run_trials(specs, surroundings.place, cluster, observer)
+
+    return run
+
+
 @dataclass(frozen=True)
 class Output:
     """Where a job's results go: the store, and the terminal or a program."""
@@ -80,68 +141,58 @@ class Output:
     def ledger(self) -> StoreLedger:
         return StoreLedger(self.store)
 
-    def beside_the_store(self, choices: Choices) -> Choices:
+    @property
+    def console(self) -> Console:
+        return Console(stderr=self.as_json, highlight=False, markup=False)
+
+    def beside_the_store(self, choices: C) -> C:
         """``choices`` with the storage that belongs to the store, unless they name another."""
         return replace(choices, storage=choices.storage or self.store.storage)
 
     def conclude(self, job: Job, run: Run, at_once: int) -> int:
         """Run what is missing, show it, and say how it ended; the exit code."""
-        console = Console(stderr=self.as_json, highlight=False, markup=False)
-        console.print(job.surroundings.said, *job.said(at_once), sep="\n", soft_wrap=True)
+        return self._say(Summary(job.sweep, self.carry_out(job, run, at_once)))
+
+    def carry_out(self, work: Work, run: Run, at_once: int) -> Results:
+        """Run what is missing, showing and recording it; all results by spec id."""
+        console = self.console
+        console.print(work.surroundings.said, *work.said(at_once), sep="\n", soft_wrap=True)
+        missing = [s for sweep in work.sweeps for s in sweep.specs if s.id not in work.reused]
         view = (LiveView if console.is_terminal else PlainView)(
-            console, at_once, _seconds_a_trial(job, self.ledger)
+            console, at_once, _seconds_a_trial(missing, self.ledger), work.names
         )
-        place = job.surroundings.place
-        writer = Writer(self.store, keep=self.keep, stored=lambda spec: trial.tidy(place, spec.id))
-        observer = _Everyone(view, Guarded(self.store, writer))
-        observer.sweep_started(job.sweep, job.reused)
-        for spec_id in job.reused:
+        place = work.surroundings.place
+        writers = {sweep.method: self._writer(place) for sweep in work.sweeps}
+        observer = Everyone(view, ByMethod(writers))
+        for sweep in work.sweeps:
+            observer.sweep_started(sweep, _of(sweep, work.reused))
+        for spec_id in work.reused:
             trial.tidy(place, spec_id)
         try:
-            if job.missing:
-                run(job.missing, observer)
+            if missing:
+                run(missing, observer)
         except KeyboardInterrupt:
             pass
         finally:
             with search.unstoppable():
-                observer.sweep_ended(job.sweep, view.results)
-        return self._say(Summary(job.sweep, view.results), console)
+                for sweep in work.sweeps:
+                    observer.sweep_ended(sweep, _of(sweep, view.results))
+        return view.results
 
-    def _say(self, summary: Summary, console: Console) -> int:
+    def _writer(self, place: trial.Place) -> Observer:
+        def stored(spec: TrialSpec) -> None:
+            trial.tidy(place, spec.id)
+
+        return Guarded(self.store, Writer(self.store, keep=self.keep, stored=stored))
+
+    def _say(self, summary: Summary) -> int:
         kept = self.ledger.results(summary.sweep.specs)
         checkpoints = {key: r.checkpoint for key, r in kept.items() if r.checkpoint is not None}
         if self.as_json:
-            sys.stdout.write(json.dumps(summary.to_json(checkpoints), indent=1) + "\n")
+            _write_json(summary.to_json(checkpoints))
         else:
-            console.print(*summary.lines(checkpoints), sep="\n", soft_wrap=True)
+            self.console.print(*summary.lines(checkpoints), sep="\n", soft_wrap=True)
         return summary.exit_code()
-
-
-class _Everyone:
-    """Tells several observers, in their order."""
-
-    def __init__(self, *observers: Observer) -> None:
-        self.observers = observers
-
-    def sweep_started(self, sweep: Sweep, reused: Results) -> None:
-        for observer in self.observers:
-            observer.sweep_started(sweep, reused)
-
-    def trial_started(self, spec: TrialSpec) -> None:
-        for observer in self.observers:
-            observer.trial_started(spec)
-
-    def measured(self, spec: TrialSpec, measurement: Measurement) -> None:
-        for observer in self.observers:
-            observer.measured(spec, measurement)
-
-    def trial_ended(self, spec: TrialSpec, result: TrialResult) -> None:
-        for observer in self.observers:
-            observer.trial_ended(spec, result)
-
-    def sweep_ended(self, sweep: Sweep, results: Results) -> None:
-        for observer in self.observers:
-            observer.sweep_ended(sweep, results)
 
 
 def _kept(keep: str) -> int | None:
@@ -152,7 +203,17 @@ def _kept(keep: str) -> int | None:
     raise UserError(f"--keep {keep}: give a number of checkpoints from 1, or all")
 
 
-def _seconds_a_trial(job: Job, ledger: StoreLedger) -> float | None:
-    steps = max((spec.total_steps for spec in job.missing), default=0)
-    seconds = ledger.seconds_per_step(job.space.name)
-    return None if seconds is None else seconds * steps
+def _of(sweep: Sweep, results: Results) -> Results:
+    return {spec.id: results[spec.id] for spec in sweep.specs if spec.id in results}
+
+
+def _seconds_a_trial(specs: Sequence[TrialSpec], ledger: StoreLedger) -> float | None:
+    """The mean over those that train; None where a method's pace is not known."""
+    steps = [(spec.point.method, spec.total_steps) for spec in specs if spec.total_steps]
+    pace = {method: ledger.seconds_per_step(method) for method, _ in steps}
+    costs = [seconds * count for method, count in steps if (seconds := pace[method]) is not None]
+    return fmean(costs) if costs and len(costs) == len(steps) else None
+
+
+def _write_json(value: object) -> None:
+    sys.stdout.write(json.dumps(value, indent=1, allow_nan=False) + "\n")

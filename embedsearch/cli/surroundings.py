@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from embedsearch.cli.options import Choices
+from embedsearch.cli.options import SettingChoices
 from embedsearch.data.corpus import open_corpus
 from embedsearch.data.pairs import read_dev_pairs
 from embedsearch.encoder.backbone import describe, fingerprint, locate
@@ -28,7 +28,7 @@ class Surroundings:
 
 
 def surroundings(
-    choices: Choices, gpus: float, address: str | None = None, trains: bool = True
+    choices: SettingChoices, gpus: float, address: str | None = None, trains: bool = True
 ) -> Surroundings:
     """Resolve every choice; nothing is chosen silently (``said``).
 
@@ -77,7 +77,7 @@ def surroundings(
     return Surroundings(preset, setting, cluster, place, " · ".join(parts))
 
 
-def _preset(choices: Choices, gpus: float) -> tuple[Preset, str]:
+def _preset(choices: SettingChoices, gpus: float) -> tuple[Preset, str]:
     """The preset with its parts replaced by those that were chosen, and why this one."""
     name, why = (choices.preset, "") if choices.preset else _default_preset(choices, gpus)
     parts = {
@@ -92,7 +92,7 @@ def _preset(choices: Choices, gpus: float) -> tuple[Preset, str]:
     return (preset.replaced(**parts) if parts else preset), why
 
 
-def _default_preset(choices: Choices, gpus: float) -> tuple[str, str]:
+def _default_preset(choices: SettingChoices, gpus: float) -> tuple[str, str]:
     """``paper`` where it can run, else ``demo``; with the reason, to be said."""
     if not gpus:
         return "demo", " (no GPU here; --preset paper runs the papers' setting all the same)"
@@ -116,7 +116,7 @@ def _precision(wanted: str, device: str) -> str:
     return ("bf16" if device == "cuda" else "fp32") if wanted == "auto" else wanted
 
 
-def _corpus(preset: Preset, choices: Choices, place: Place) -> tuple[Source, int]:
+def _corpus(preset: Preset, choices: SettingChoices, place: Place) -> tuple[Source, int]:
     corpus = open_corpus(
         preset.corpus,
         cache=place.cache,
@@ -127,7 +127,7 @@ def _corpus(preset: Preset, choices: Choices, place: Place) -> tuple[Source, int
     return Source(str(corpus.folder), corpus.fingerprint, corpus.name), len(corpus)
 
 
-def _storage(choices: Choices) -> Path:
+def _storage(choices: SettingChoices) -> Path:
     folder = (choices.storage or Path(".embedsearch")).expanduser().absolute()
     try:
         folder.mkdir(parents=True, exist_ok=True)

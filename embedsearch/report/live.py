@@ -18,23 +18,34 @@ Results = Mapping[str, TrialResult]
 
 
 class Board:
-    """Counts what happens in a sweep; both views read it. An ``Observer`` that shows nothing."""
+    """Counts what happens in a command's sweeps; both views read it. Itself it shows nothing."""
 
-    def __init__(self, at_once: int, seconds_per_trial: float | None = None) -> None:
-        """``seconds_per_trial``: what the ledger knows, until this sweep knows better."""
+    def __init__(
+        self,
+        at_once: int,
+        seconds_per_trial: float | None = None,
+        names: Mapping[str, str] | None = None,
+    ) -> None:
+        """``seconds_per_trial``: what the ledger knows, until this sweep knows better.
+
+        ``names``: of trials, by spec id, in the place of what varies in their sweep.
+        """
         self.at_once = at_once
         self.expected_s = seconds_per_trial
         self.results: dict[str, TrialResult] = {}
         self.latest: dict[str, Measurement] = {}
         self.running: dict[str, TrialSpec] = {}
         self.total = self.reused = 0
+        self.given_names = names or {}
         self.names: dict[str, str] = {}
         self.best: tuple[float, str] | None = None
         self.begun = time.monotonic()
 
     def sweep_started(self, sweep: Sweep, reused: Results) -> None:
-        self.names, self.total, self.reused = labels(sweep.specs), len(sweep.specs), len(reused)
-        self.results = dict(reused)
+        self.names |= {**labels(sweep.specs), **self.given_names}
+        self.total += len(sweep.specs)
+        self.reused += len(reused)
+        self.results |= reused
         for result in reused.values():
             self._see(result.spec_id, result.best_score)
 
@@ -89,8 +100,14 @@ class Board:
 class PlainView(Board):
     """A line for each trial that ends, for logs and pipes."""
 
-    def __init__(self, console: Console, at_once: int, seconds: float | None = None) -> None:
-        super().__init__(at_once, seconds)
+    def __init__(
+        self,
+        console: Console,
+        at_once: int,
+        seconds: float | None = None,
+        names: Mapping[str, str] | None = None,
+    ) -> None:
+        super().__init__(at_once, seconds, names)
         self.console = console
 
     def trial_ended(self, spec: TrialSpec, result: TrialResult) -> None:
@@ -103,8 +120,14 @@ class PlainView(Board):
 class LiveView(Board):
     """A view that is redrawn in place: the counts, and what each running trial scores."""
 
-    def __init__(self, console: Console, at_once: int, seconds: float | None = None) -> None:
-        super().__init__(at_once, seconds)
+    def __init__(
+        self,
+        console: Console,
+        at_once: int,
+        seconds: float | None = None,
+        names: Mapping[str, str] | None = None,
+    ) -> None:
+        super().__init__(at_once, seconds, names)
         self.live = Live(console=console, get_renderable=self._draw, refresh_per_second=2)
 
     def sweep_started(self, sweep: Sweep, reused: Results) -> None:

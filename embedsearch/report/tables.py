@@ -34,6 +34,21 @@ def show_ranking(console: Console, method: str, ranking: Mapping[str, Any]) -> N
         _line(console, remark)
 
 
+def show_comparison(console: Console, found: Mapping[str, Any]) -> None:
+    """Print an experiment's table, ``Comparison.to_json``: what it is, its rows, what to know."""
+    source = ", ".join(part for part in (found["paper"], found["table"]) if part)
+    _line(console, f"{found['experiment']}: {found['about']}" + (f" ({source})" if source else ""))
+    _line(console, found["setting"])
+    rows = [_compared(row, found) for row in found["rows"]]
+    if console.is_terminal:
+        console.print(_table(rows))
+    else:
+        for line in _aligned([list(rows[0]), *(list(row.values()) for row in rows)]):
+            _line(console, line)
+    for remark in _remarks_on_comparison(found):
+        _line(console, remark)
+
+
 def mean_and_spread(scores: Sequence[float], mean: float, sd: float | None) -> str:
     """``62.41``, or ``62.41 ± 0.33`` over several seeds."""
     return f"{mean:.2f}" if sd is None else f"{mean:.2f} ± {sd:.2f} (n={len(scores)})"
@@ -49,6 +64,67 @@ def _row(rank: int, entry: Mapping[str, Any], varying: Iterable[str]) -> dict[st
         "seed": ", ".join(str(seed) for seed in entry["seeds"]),
         "run": entry["run_id"],
     }
+
+
+def _compared(row: Mapping[str, Any], found: Mapping[str, Any]) -> dict[str, str]:
+    """One line of an experiment's table, by column."""
+    if row["score"] is not None:
+        score = mean_and_spread(row["scores"], row["score"], row["sd"])
+    else:
+        score = "missing" if row["missing"] else "failed" if row["failed"] else "not run"
+    if row["label"] == found["baseline"]:
+        difference = "baseline"
+    else:
+        tie = " (tie)" if row["tie"] else ""
+        difference = "" if row["difference"] is None else f"{row['difference']:+.2f}{tie}"
+    printed = {name: row["printed"].get(name) for name in found["figures"]}
+    return {
+        "row": row["label"],
+        "varies": assigned(row["varies"], list(row["varies"])),
+        "dev score": score,
+        "difference": difference,
+        **{f"printed {n}": "" if x is None else f"{x:.2f}" for n, x in printed.items()},
+    }
+
+
+def _remarks_on_comparison(found: Mapping[str, Any]) -> list[str]:
+    rows = found["rows"]
+    seeds = max((len(row["seeds"]) for row in rows), default=0)
+    out = [
+        f"dev score: mean ± sd over {seeds} seeds; a tie is less than the spread of the seeds"
+        if seeds > 1
+        else "dev score: of one seed, so a point or two may be chance (--seeds 3 shows the spread)"
+    ]
+    if found["figures"]:
+        figures = "; ".join(f"{name}: {protocol}" for name, protocol in found["figures"].items())
+        out.append(f"printed: by the paper, of another protocol than the dev score: {figures}")
+    out += _without_score(rows)
+    left = sum(row["not_run"] for row in rows)
+    if left:
+        out.append(f"stopped: {_count(left, 'trial')} left; give the same command again to go on")
+    trained = [row for row in rows if row["steps"] and row["score"] is not None]
+    if idle := [row["name"] for row in trained if row["score"] <= (row["untrained"] or 0)]:
+        out.append(f"no better than untrained: {', '.join(idle)}")
+    return [*out, *(f"note: {note}" for note in found["notes"])]
+
+
+def _without_score(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Why rows can't run here, or how their trials failed; each cause once."""
+    reasons: dict[tuple[str, str], list[str]] = {}
+    for row in rows:
+        causes = [("missing", row["missing"])] if row["missing"] else []
+        for cause in [*causes, *(("failed", reason) for reason in row["failed"])]:
+            reasons.setdefault(cause, []).append(row["name"])
+    return [f"{kind}: {', '.join(names)}: {reason}" for (kind, reason), names in reasons.items()]
+
+
+def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Rows of cells as lines, the columns two spaces apart."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in rows
+    ]
 
 
 def _remarks(ranking: Mapping[str, Any]) -> list[str]:

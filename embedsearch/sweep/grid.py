@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict
 
 from embedsearch.config import fields
 from embedsearch.document import Series, Table, Where
-from embedsearch.sweep.axis import Axis, Near, Range, parse_axis
+from embedsearch.sweep.axis import Axis, Choice, Near, Range, parse_axis
 from embedsearch.sweep.condition import Condition
 
 Axes = Mapping[str, Axis | Near]
@@ -46,8 +46,12 @@ class Grid:
     @property
     def is_drawn(self) -> bool:
         """Whether it has no end: some of its axes are ranges."""
-        axes = [*self.values.values(), *(a for f in self.families.values() for a in f.values())]
-        return any(isinstance(axis, Range) for axis in axes)
+        return any(isinstance(axis, Range) for axis in self._all_axes())
+
+    @property
+    def is_single(self) -> bool:
+        """Whether it is one point on any backbone."""
+        return all(isinstance(axis, Choice) and len(axis.values) == 1 for axis in self._all_axes())
 
     def axes(self, family: str) -> dict[str, Axis | Near]:
         """What each hyperparameter may be for a backbone family; ``UserError`` if it has none."""
@@ -57,6 +61,10 @@ class Grid:
                 "take another grid, or add them in a space of your own"
             )
         return {**self.values, **self.families.get(family, {})}
+
+    def _all_axes(self) -> Iterator[Axis | Near]:
+        for axes in (self.values, *self.families.values()):
+            yield from axes.values()
 
 
 def parse_grid(

@@ -54,7 +54,7 @@ class Space:
 
     def points(
         self,
-        grid: str | None,
+        grid: str | Grid | None,
         *,
         preset: Preset | None = None,
         overrides: Mapping[str, str] | None = None,
@@ -64,7 +64,7 @@ class Space:
         seed: int = 0,
         draw: Draw | None = None,
     ) -> GridPoints:
-        """The points of a grid; of None the one point that the other layers make.
+        """The points of a grid, by name or as it is; of None the one that the other layers make.
 
         ``max_trials`` comes before the preset's own cap. ``seed`` decides which points a cap takes
         and what is drawn from ranges: it is not the trials', whose seeds are compared on the same
@@ -72,12 +72,12 @@ class Space:
         """
         region = self.region(grid, preset=preset, overrides=overrides, centre=centre, family=family)
         if max_trials is None and preset is not None and grid is not None:
-            max_trials = preset.cap(self.name, grid)
+            max_trials = preset.cap(self.name, grid if isinstance(grid, str) else "")
         return region.points(max_trials, seed, draw)
 
     def region(
         self,
-        grid: str | None,
+        grid: str | Grid | None,
         *,
         preset: Preset | None = None,
         overrides: Mapping[str, str] | None = None,
@@ -90,7 +90,10 @@ class Space:
         a grid that lies around another's best point: all values of that point, which then come
         before the preset's. ``family`` is the architecture of the backbone.
         """
-        laid = Grid(Where(str(self.path))) if grid is None else self.grid(grid)
+        if isinstance(grid, Grid):
+            laid = grid
+        else:
+            laid = Grid(Where(str(self.path))) if grid is None else self.grid(grid)
         layers = Layers(
             own={**defaults(self.config), **self.fixed},
             preset=self._from_preset(preset),

@@ -7,7 +7,7 @@ from rich.console import Console
 
 from embedsearch.labels import assigned, duration, labels
 from embedsearch.records import Measurement, Point, Source, Status, Sweep, TrialResult, TrialSpec
-from embedsearch.report.live import LiveView, PlainView
+from embedsearch.report.live import Board, LiveView, PlainView
 
 NONE = Source("", "", "none")
 
@@ -31,6 +31,15 @@ def test_labels_name_what_varies() -> None:
     assert list(labels([spec(0.1), spec(0.1, 7)]).values()) == ["seed=0", "seed=7"]
     assert list(labels([spec(0.1)]).values()) == ["seed=0"]
     assert assigned({"b": 3e-05, "a": True}, ["a", "b", "c"]) == "a=True b=3e-05"
+
+
+def test_sweeps_of_one_command_are_counted_together_under_given_names() -> None:
+    view = Board(1, names={SPECS[0].id: "the first"})
+    view.sweep_started(Sweep("scd", "table", "demo", SPECS[:2]), {})
+    other = Sweep("scd", "other", "demo", SPECS[2:])
+    view.sweep_started(other, {SPECS[2].id: ended(SPECS[2], 51.0)})
+    assert view.line().startswith("1/3 done") and view.names[SPECS[0].id] == "the first"
+    assert view.names[SPECS[1].id] == "alpha=0.2"
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,149 @@
+"""What an experiment is to run in a setting: its lines, and what of them is known."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from embedsearch.cli.job import known
+from embedsearch.cli.options import SettingChoices
+from embedsearch.cli.surroundings import Surroundings, surroundings
+from embedsearch.errors import UserError
+from embedsearch.methods.base import resolve
+from embedsearch.records import Point, Sweep, TrialResult, TrialSpec
+from embedsearch.report.comparison import Comparison, Line, names
+from embedsearch.sweep.experiment import Experiment, Row
+from embedsearch.sweep.region import GridPoints
+from embedsearch.sweep.search import draw
+from embedsearch.tracking.ledger import StoreLedger
+from embedsearch.trial import Setting
+
+
+@dataclass(frozen=True)
+class Study:
+    """An experiment's trials, and what the ledger knows of them."""
+
+    experiment: Experiment
+    surroundings: Surroundings
+    lines: tuple[Line, ...]
+    remarks: Mapping[str, list[str]]
+    """What was done to the points of rows, with their labels."""
+    sweeps: tuple[Sweep, ...]
+    """One for each method."""
+    reused: Mapping[str, TrialResult]
+
+    @property
+    def names(self) -> Mapping[str, str]:
+        """What trials are called, by spec id."""
+        return names(self.lines)
+
+    def said(self, at_once: int) -> list[str]:
+        """What is to run and what is not, in lines."""
+        trials, done = sum(len(sweep.specs) for sweep in self.sweeps), len(self.reused)
+        return [
+            f"{self.experiment.name}: {len(self.lines)} rows, {trials} trials, {done} known, "
+            f"{trials - done} to run, {at_once} at once",
+            *(f"{remark}: {', '.join(labels)}" for remark, labels in self.remarks.items()),
+        ]
+
+    def compared(self, results: Mapping[str, TrialResult]) -> Comparison:
+        """Its table, once its trials have ended."""
+        file, setting = self.experiment, self.surroundings.setting
+        title = {
+            "experiment": file.name,
+            "about": file.about,
+            "paper": file.paper,
+            "table": file.table,
+            "figures": dict(file.figures),
+            "notes": list(file.notes),
+            "preset": setting.preset,
+            "backbone": setting.backbone.name,
+            "corpus": setting.corpus.name,
+            "dev": setting.dev.name,
+        }
+        return Comparison(title, self.surroundings.said, file.baseline, self.lines, results)
+
+
+def make_study(
+    experiment: Experiment,
+    choices: SettingChoices,
+    seeds: int | None,
+    ledger: StoreLedger,
+    gpus: float,
+    address: str | None = None,
+) -> Study:
+    """Lay an experiment out; ``seeds`` in the place of its own number.
+
+    A row that can't run in the setting is a line with its reason. Raises ``UserError`` before
+    anything starts, also where no row can run.
+    """
+    trains = any(resolve(row.space.target).needs != "nothing" for row in experiment.rows)
+    found = surroundings(choices, gpus, address, trains)
+    layout = _Layout(found, seeds or experiment.seeds, choices.max_trials)
+    rows = [(row, layout.points(row)) for row in experiment.rows]
+    lines = tuple(line for row, points in rows for line in layout.lines(row, points))
+    specs = {spec.id: spec for line in lines for spec in line.specs}
+    if not specs:
+        raise UserError(f"{experiment.path}: no row can run here: {lines[0].reason}")
+    sweeps = tuple(
+        Sweep(method, experiment.name, found.preset.name, tuple(of_method))
+        for method in dict.fromkeys(line.method for line in lines)
+        if (of_method := [spec for spec in specs.values() if spec.point.method == method])
+    )
+    remarks: dict[str, list[str]] = {}
+    for row, points in rows:
+        for remark in layout.remarks(points):
+            remarks.setdefault(remark, []).append(row.label)
+    reused = known(list(specs.values()), ledger, found.place)
+    return Study(experiment, found, lines, remarks, sweeps, reused)
+
+
+@dataclass(frozen=True)
+class _Layout:
+    surroundings: Surroundings
+    seeds: int
+    max_trials: int | None
+
+    @property
+    def settings(self) -> Sequence[Setting]:
+        """One for each seed."""
+        first = self.surroundings.setting
+        return [replace(first, seed=first.seed + i) for i in range(self.seeds)]
+
+    def points(self, row: Row) -> GridPoints | UserError:
+        """A row's points, or why there are none."""
+        setting = self.surroundings.setting
+        try:
+            return row.points(
+                self.surroundings.preset, setting.facts.architecture, self.max_trials, draw
+            )
+        except UserError as error:
+            return error
+
+    def lines(self, row: Row, points: GridPoints | UserError) -> Iterator[Line]:
+        """A line for each point."""
+        if isinstance(points, UserError):
+            yield Line(row.label, row.space.name, {}, (), row.printed, str(points))
+            return
+        for point in points.points:
+            specs, reason = self._specs(point)
+            yield Line(row.label, row.space.name, point.values, specs, row.printed, reason)
+
+    def remarks(self, points: GridPoints | UserError) -> Iterator[str]:
+        """What the setting did to a row's points."""
+        if isinstance(points, UserError):
+            return
+        if "learning_rate_factor" in points.notes:
+            factor = points.notes["learning_rate_factor"]
+            yield f"learning rate times {factor:g} (preset {self.surroundings.preset.name})"
+        if "family" in points.notes:
+            yield f"values for {points.notes['family']}"
+        if points.left_out:
+            yield f"{points.left_out} of {points.total} points left out by the cap"
+
+    def _specs(self, point: Point) -> tuple[tuple[TrialSpec, ...], str]:
+        """A point's trials, or why it can't run."""
+        try:
+            return tuple(setting.spec(point) for setting in self.settings), ""
+        except UserError as error:
+            return (), str(error)
