@@ -9,7 +9,6 @@ import logging
 import math
 import sys
 import traceback
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,11 +17,8 @@ import torch
 from filelock import FileLock
 from torch.utils import deterministic
 
-from embedsearch.data.augment import augmented
-from embedsearch.data.batches import Batches
-from embedsearch.data.corpus import Corpus
+from embedsearch import feed
 from embedsearch.data.pairs import ScoredPairs, read_dev_pairs
-from embedsearch.data.tokens import TokenisedCorpus, same_rows, tokenise
 from embedsearch.durable import remove_drafts, remove_whole, write_json, write_text, write_whole
 from embedsearch.encoder.backbone import BackboneFacts, describe
 from embedsearch.encoder.backbone import fingerprint as backbone_fingerprint
@@ -30,7 +26,7 @@ from embedsearch.encoder.export import export
 from embedsearch.encoder.model import Encoder
 from embedsearch.errors import UserError
 from embedsearch.evaluation.sts import score_pairs
-from embedsearch.methods.base import AUGMENTED, Batch, Method, MethodConfig, resolve
+from embedsearch.methods.base import Method, MethodConfig, resolve
 from embedsearch.records import Point, Source, Status, TrialResult, TrialSpec, content_id
 from embedsearch.training.checkpoint import Checkpoint
 from embedsearch.training.loop import Course, Diverged, Report, Training
@@ -46,8 +42,8 @@ class Setting:
     backbone: Source
     facts: BackboneFacts
     corpus: Source
-    sentences: int
-    """In the corpus."""
+    rows: int
+    """Sentences in the corpus, or documents where the method needs pairs."""
     dev: Source
     steps: int | None
     epochs: float | None
@@ -56,6 +52,8 @@ class Setting:
     device: str
     precision: str
     threads: int
+    cache: Path
+    """Where an epoch of pairs is mined."""
 
     def spec(self, point: Point) -> TrialSpec:
         """The trial of ``point``; ``UserError`` where the point can't work on the backbone."""
@@ -70,7 +68,7 @@ class Setting:
             backbone=self.backbone,
             corpus=self.corpus if trains else Source("", "", "none"),
             dev=self.dev,
-            total_steps=self._total_steps(config, method) if trains else 0,
+            total_steps=self._total_steps(method, config),
             eval_steps=self.eval_steps,
             device=self.device,
             precision=self.precision,
@@ -78,13 +76,18 @@ class Setting:
             code=_code_of(method),
         )
 
-    def _total_steps(self, config: MethodConfig, method: type[Method]) -> int:
+    def _total_steps(self, method: type[Method], config: MethodConfig) -> int:
+        """Pairs are mined for their number only where the length is said in epochs of them."""
+        if method.needs == "nothing":
+            return 0
         if method.fitted:
             return 1
-        batches = Batches(self.sentences, config.batch_size, self.seed)
-        if self.steps is not None:
+        if method.needs == "pairs" and self.steps is not None:
             return self.steps
-        return max(1, math.floor((self.epochs or 1) * batches.steps_per_epoch))
+        an_epoch = feed.steps_per_epoch(
+            method, config, self.corpus, self.rows, self.seed, self.cache
+        )
+        return self.steps or max(1, math.floor((self.epochs or 1) * an_epoch))
 
 
 def _code_of(method: type[Method]) -> str:
@@ -211,7 +214,7 @@ def _train(spec: TrialSpec, place: Place, report: Report) -> TrialResult:
     course = Course(
         config, spec.total_steps, spec.eval_steps, spec.seed, spec.precision, place.save_s
     )
-    batch_at = _batches(spec, method, config, place)
+    batch_at = feed.batches(spec, method, config, encoder.tokenizer, place.cache)
     training = Training(encoder, method, batch_at, course, Checkpoint(work / "state"))
     dev = _dev_pairs(spec.dev.location, spec.dev.fingerprint)
     progress = training.run(report, lambda encoder: dev_score(encoder, dev))
@@ -256,35 +259,6 @@ def _encoder(spec: TrialSpec, pooling: str) -> Encoder:
     return encoder.to(spec.device)
 
 
-def _batches(
-    spec: TrialSpec, method: Method, config: MethodConfig, place: Place
-) -> Callable[[int], Batch]:
-    if method.needs == "nothing":
-        return _no_batch
-    texts = {
-        prefix: _tokens(folder, _backbone_key(spec), config.max_length, place.cache)
-        for prefix, folder in _corpora(spec, config, place).items()
-    }
-    order = Batches(len(texts[""]), config.batch_size, spec.seed)
-    return lambda step: same_rows(texts, order.indices(step))
-
-
-def _corpora(spec: TrialSpec, config: MethodConfig, place: Place) -> dict[str, str]:
-    """The folders of the corpora that batches hold rows of, by what goes before their names."""
-    for key, source in config.sources().items():
-        _must_match(source.location, source.fingerprint, spec.point.contents[key])
-    folders = {"": spec.corpus.location}
-    if augmentation := config.augmentation():
-        corpus = Corpus.at(Path(spec.corpus.location))
-        made = augmented(corpus, augmentation, spec.seed, cache=place.cache, device=spec.device)
-        folders[AUGMENTED] = str(made.folder)
-    return folders
-
-
-def _no_batch(step: int) -> Batch:
-    raise AssertionError(f"a method that needs no corpus asked for batch {step}")
-
-
 def _backbone_key(spec: TrialSpec) -> tuple[str, str]:
     return spec.backbone.location, spec.backbone.fingerprint
 
@@ -294,24 +268,12 @@ def _backbone(key: tuple[str, str]) -> Encoder:
     """A backbone as loaded, kept for the next trial of this worker."""
     location, fingerprint = key
     facts = describe(location)
-    _must_match(location, backbone_fingerprint(Path(facts.location)), fingerprint)
+    feed.must_match(location, backbone_fingerprint(Path(facts.location)), fingerprint)
     return Encoder.load(location, "mean")
-
-
-@functools.lru_cache(maxsize=4)
-def _tokens(corpus: str, backbone: tuple[str, str], length: int, cache: Path) -> TokenisedCorpus:
-    return tokenise(Corpus.at(Path(corpus)), _backbone(backbone).tokenizer, length, cache=cache)
 
 
 @functools.lru_cache(maxsize=4)
 def _dev_pairs(location: str, fingerprint: str) -> ScoredPairs:
     pairs = read_dev_pairs(location)
-    _must_match(location, pairs.fingerprint, fingerprint)
+    feed.must_match(location, pairs.fingerprint, fingerprint)
     return pairs
-
-
-def _must_match(location: str, found: str, wanted: str) -> None:
-    if found != wanted:
-        raise UserError(
-            f"{location} has changed since the sweep was planned: give the command again"
-        )

@@ -150,7 +150,7 @@ def make_setting(make_backbone: Callable[..., Path], tmp_path: Path) -> Callable
             "backbone": Source(facts.location, fingerprint(Path(facts.location)), "tiny"),
             "facts": facts,
             "corpus": Source(str(corpus.folder), corpus.fingerprint, corpus.name),
-            "sentences": len(corpus),
+            "rows": len(corpus),
             "dev": Source(str(tmp_path / "dev.tsv"), dev.fingerprint, dev.name),
             "steps": 4,
             "epochs": None,
@@ -159,6 +159,7 @@ def make_setting(make_backbone: Callable[..., Path], tmp_path: Path) -> Callable
             "device": "cpu",
             "precision": "fp32",
             "threads": 1,
+            "cache": tmp_path / "storage" / "cache",
         }
         return Setting(**{**values, **changes})
 
@@ -170,10 +171,10 @@ def make_point(method: str = "scd", **values: Any) -> Any:
     from embedsearch.methods.base import resolve
     from embedsearch.records import Point
 
-    names = {"scd": "SCD", "simcse": "SimCSE", "frozen": "Frozen"}
+    names = {"scd": "SCD", "simcse": "SimCSE", "frozen": "Frozen", "gur": "GUR"}
     target = f"embedsearch.methods.{method}:{names[method]}"
     small: dict[str, Any] = {"batch_size": 4, "pooling": "mean", "learning_rate": 1e-3}
     if method == "scd":
         small["projector_dim"] = 8
     config = resolve(target).Config(**{**small, **values})
-    return Point(method, target, config.model_dump(mode="json", by_alias=True))
+    return Point(method, target, config.values())

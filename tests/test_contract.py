@@ -11,6 +11,7 @@ import torch
 import yaml
 
 from embedsearch import methods
+from embedsearch.data.pair_batches import DOCUMENT, SECOND, TITLE
 from embedsearch.encoder.backbone import describe
 from embedsearch.encoder.model import Encoder
 from embedsearch.methods.base import Method, MethodConfig, resolve, total
@@ -34,22 +35,33 @@ def found(request: pytest.FixtureRequest) -> type[Method]:
 
 
 @pytest.fixture
-def encoder(make_backbone: Callable[..., Path]) -> Encoder:
-    return Encoder.load(str(make_backbone("bert")), "cls").train()
+def encoder(found: type[Method], make_backbone: Callable[..., Path]) -> Encoder:
+    """Of the first architecture that the method can train, with its pooling."""
+    architecture = found.architectures[0]
+    longer = {"t5": {"n_positions": 128}}.get(architecture, {})
+    pooling = found.Config().pooling
+    return Encoder.load(str(make_backbone(architecture, **longer)), pooling).train()
 
 
 def small(found: type[Method]) -> MethodConfig:
     """Its defaults, with a projector that fits a test."""
-    sizes = {"batch_size": 6, "projector_dim": 16, "k": 3, "negatives": 3}
+    sizes = {"batch_size": 6, "projector_dim": 16, "k": 3, "negatives": 3, "projection_dim": 32}
     fields = found.Config.model_fields
     return found.Config(**{name: size for name, size in sizes.items() if name in fields})
 
 
-def batch(rows: int = 6) -> dict[str, torch.Tensor]:
-    ids = torch.randint(10, 500, (rows, 9), generator=torch.Generator().manual_seed(2))
-    mask = torch.ones_like(ids)
-    mask[0, 5:] = 0
-    return {"input_ids": ids, "attention_mask": mask}
+PARTS = {"sentences": [""], "pairs": ["", SECOND, DOCUMENT, TITLE]}
+"""Before the names of a batch's texts, by what a method needs."""
+
+
+def batch(found: type[Method], rows: int = 6) -> dict[str, torch.Tensor]:
+    made: dict[str, torch.Tensor] = {}
+    for seed, prefix in enumerate(PARTS[found.needs], 2):
+        ids = torch.randint(300, 500, (rows, 9), generator=torch.Generator().manual_seed(seed))
+        mask = torch.ones_like(ids)
+        mask[0, 5:] = 0
+        made |= {prefix + "input_ids": ids, prefix + "attention_mask": mask}
+    return made
 
 
 def test_each_method_has_one_module_and_one_space() -> None:
@@ -100,9 +112,9 @@ def trained(found: type[Method]) -> type[Method]:
 
 def test_terms_train_backbone_and_heads(found: type[Method], encoder: Encoder) -> None:
     method = trained(found)(small(found), encoder).train()
-    views = method.views(encoder, batch())
+    views = method.views(encoder, batch(found))
     assert views[0].shape == (6, 32) and all(len(view) == 6 for view in views)
-    terms = method.terms(views, batch())
+    terms = method.terms(views, batch(found))
     assert all(term.ndim == 0 and torch.isfinite(term) for term in terms.values())
     total(terms).backward()
     for name, parameter in method.named_parameters():
@@ -117,7 +129,7 @@ def test_same_seed_same_terms(found: type[Method], encoder: Encoder) -> None:
     def terms() -> dict[str, torch.Tensor]:
         torch.manual_seed(7)
         method = trained(found)(small(found), encoder).train()
-        return method.terms(method.views(encoder, batch()), batch())
+        return method.terms(method.views(encoder, batch(found)), batch(found))
 
     first, second = terms(), terms()
     assert all(torch.equal(first[name], second[name]) for name in first)

@@ -160,3 +160,14 @@ def test_parts_are_replaced_and_one_length_takes_the_others_place() -> None:
         demo.replaced(steps="x")
     with pytest.raises(UserError, match="perhaps 'backbone'"):
         demo.replaced(bakbone="x")
+
+
+def test_a_method_may_have_a_backbone_of_its_own(own: Any) -> None:
+    assert load_preset("demo").method("gur").backbone == "nano-t5"
+    assert load_preset("demo").method("scd").backbone is None
+    path = own(OWN + "methods: {gur: {backbone: ./mine}, scd: {backbone: org/model}}\n")
+    preset = load_preset(path)
+    assert preset.method("gur").backbone == str(path.parent / "mine")
+    assert preset.method("scd").backbone == "org/model"
+    with pytest.raises(UserError, match=r"gur\.backbone: '1' is no|gur\.backbone"):
+        load_preset(own(OWN + "methods: {gur: {backbone: []}}\n"))

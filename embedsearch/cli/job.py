@@ -80,8 +80,10 @@ def make_job(choices: Choices, ledger: StoreLedger, gpus: float, address: str | 
     space = load_space(find_space(choices.method))
     if choices.grid is not None:
         space.grid(choices.grid)  # a misspelt one before anything is read or made
-    trains = resolve(space.target).needs != "nothing"
-    layout = _Layout(choices, space, surroundings(choices, gpus, address, trains), ledger)
+    needs = resolve(space.target).needs
+    layout = _Layout(
+        choices, space, surroundings(choices, gpus, address, space.name, needs), ledger
+    )
     points, notes = layout.points()
     specs = layout.specs(points)
     reused = known(specs, ledger, layout.surroundings.place)

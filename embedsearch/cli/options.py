@@ -35,7 +35,9 @@ class SettingChoices:
     backbone: Annotated[
         str | None, Option(metavar="NAME|FOLDER", help="nano, a hub name or a folder.")
     ] = None
-    corpus: Annotated[str | None, Option(metavar="FILE|hf:…", help="Sentences to train on.")] = None
+    corpus: Annotated[
+        str | None, Option(metavar="FILE|hf:…", help="Sentences to train on, or documents.")
+    ] = None
     dev: Annotated[
         str | None, Option(metavar="FILE|FOLDER|hf:…", help="Scored pairs to select on.")
     ] = None

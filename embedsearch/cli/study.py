@@ -9,7 +9,7 @@ from embedsearch.cli.job import known
 from embedsearch.cli.options import SettingChoices
 from embedsearch.cli.surroundings import Surroundings, surroundings
 from embedsearch.errors import UserError
-from embedsearch.methods.base import resolve
+from embedsearch.methods.base import Needs, resolve
 from embedsearch.records import Point, Sweep, TrialResult, TrialSpec
 from embedsearch.report.comparison import Comparison, Line, names
 from embedsearch.sweep.experiment import Experiment, Row
@@ -77,8 +77,8 @@ def make_study(
     A row that can't run in the setting is a line with its reason. Raises ``UserError`` before
     anything starts, also where no row can run.
     """
-    trains = any(resolve(row.space.target).needs != "nothing" for row in experiment.rows)
-    found = surroundings(choices, gpus, address, trains)
+    method, needs = _trained(experiment)
+    found = surroundings(choices, gpus, address, method, needs)
     layout = _Layout(found, seeds or experiment.seeds, choices.max_trials)
     rows = [(row, layout.points(row)) for row in experiment.rows]
     lines = tuple(line for row, points in rows for line in layout.lines(row, points))
@@ -96,6 +96,20 @@ def make_study(
             remarks.setdefault(remark, []).append(row.label)
     reused = known(list(specs.values()), ledger, found.place)
     return Study(experiment, found, lines, remarks, sweeps, reused)
+
+
+def _trained(experiment: Experiment) -> tuple[str, Needs]:
+    """The first method that trains, for a preset's own backbone, and what all of them train on."""
+    trained = {
+        row.space.name: needs
+        for row in experiment.rows
+        if (needs := resolve(row.space.target).needs) != "nothing"
+    }
+    if len(set(trained.values())) > 1:
+        raise UserError(
+            f"{experiment.path}: its rows train on {' and '.join(set(trained.values()))}"
+        )
+    return next(iter(trained.items()), ("", "nothing"))
 
 
 @dataclass(frozen=True)

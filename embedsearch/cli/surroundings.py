@@ -7,9 +7,11 @@ from pathlib import Path
 
 from embedsearch.cli.options import SettingChoices
 from embedsearch.data.corpus import open_corpus
+from embedsearch.data.documents import keep_documents, open_documents
 from embedsearch.data.pairs import read_dev_pairs
 from embedsearch.encoder.backbone import describe, fingerprint, locate
 from embedsearch.errors import UserError
+from embedsearch.methods.base import Needs
 from embedsearch.presets import WORDS, Preset, load_preset
 from embedsearch.records import Source
 from embedsearch.sweep.search import Cluster
@@ -28,14 +30,15 @@ class Surroundings:
 
 
 def surroundings(
-    choices: SettingChoices, gpus: float, address: str | None = None, trains: bool = True
+    choices: SettingChoices, gpus: float, address: str | None, method: str, needs: Needs
 ) -> Surroundings:
     """Resolve every choice; nothing is chosen silently (``said``).
 
-    ``gpus``: how many there are to run on. A method that does not train reads no corpus. Raises
+    ``gpus``: how many there are to run on; ``needs``: what the ``method`` trains on. Raises
     ``UserError`` for what does not exist or can't be.
     """
-    preset, why = _preset(choices, gpus)
+    preset, why = _preset(choices, gpus, method)
+    trains = needs != "nothing"
     device = _device(preset.device, gpus)
     precision = _precision(preset.precision, device)
     gpus_each = preset.gpus_per_trial if preset.gpus_per_trial is not None else 1.0
@@ -45,14 +48,14 @@ def surroundings(
     facts = describe(preset.backbone)
     print_of = fingerprint(Path(facts.location))
     backbone = Source(facts.location, print_of, _name(preset.backbone))
-    corpus, sentences = _corpus(preset, choices, place) if trains else (Source("", "", "none"), 0)
+    corpus, rows = _READ[needs](preset, choices, place)
     dev = read_dev_pairs(preset.dev)
     setting = Setting(
         preset=preset.name,
         backbone=backbone,
         facts=facts,
         corpus=corpus,
-        sentences=sentences,
+        rows=rows,
         dev=Source(_absolute(preset.dev), dev.fingerprint, dev.name),
         steps=preset.steps,
         epochs=preset.epochs,
@@ -61,12 +64,13 @@ def surroundings(
         device=device,
         precision=precision,
         threads=preset.cpus_per_trial,
+        cache=place.cache,
     )
     length = f"{preset.steps} steps" if preset.steps else f"{preset.epochs:g} epochs"
     parts = [
         f"preset {preset.name}{why}",
         f"backbone {backbone.name}",
-        f"corpus {corpus.name} ({sentences:,} sentences)" if trains else "no training",
+        f"corpus {corpus.name} ({rows:,} {_HELD[needs]})" if trains else "no training",
         f"dev {dev.name} ({len(dev):,} pairs)",
         f"{device} {precision}, {preset.cpus_per_trial} CPU"
         + (f" and {gpus_each:g} GPU" if gpus_each else "")
@@ -77,9 +81,9 @@ def surroundings(
     return Surroundings(preset, setting, cluster, place, " · ".join(parts))
 
 
-def _preset(choices: SettingChoices, gpus: float) -> tuple[Preset, str]:
+def _preset(choices: SettingChoices, gpus: float, method: str) -> tuple[Preset, str]:
     """The preset with its parts replaced by those that were chosen, and why this one."""
-    name, why = (choices.preset, "") if choices.preset else _default_preset(choices, gpus)
+    name, why = (choices.preset, "") if choices.preset else _default_preset(choices, gpus, method)
     parts = {
         key: getattr(choices, key)
         for key in (
@@ -89,16 +93,18 @@ def _preset(choices: SettingChoices, gpus: float) -> tuple[Preset, str]:
         if getattr(choices, key) is not None
     }  # fmt: skip
     preset = load_preset(name)
+    own = preset.method(method).backbone
+    parts = ({"backbone": own} if own else {}) | parts
     return (preset.replaced(**parts) if parts else preset), why
 
 
-def _default_preset(choices: SettingChoices, gpus: float) -> tuple[str, str]:
+def _default_preset(choices: SettingChoices, gpus: float, method: str) -> tuple[str, str]:
     """``paper`` where it can run, else ``demo``; with the reason, to be said."""
     if not gpus:
         return "demo", " (no GPU here; --preset paper runs the papers' setting all the same)"
     try:
         preset = load_preset("paper")
-        locate(choices.backbone or preset.backbone)
+        locate(choices.backbone or preset.method(method).backbone or preset.backbone)
         if choices.dev is None:
             read_dev_pairs(preset.dev)
         return "paper", " (there is a GPU)"
@@ -116,6 +122,25 @@ def _precision(wanted: str, device: str) -> str:
     return ("bf16" if device == "cuda" else "fp32") if wanted == "auto" else wanted
 
 
+def _nothing(preset: Preset, choices: SettingChoices, place: Place) -> tuple[Source, int]:
+    return Source("", "", "none"), 0
+
+
+def _documents(preset: Preset, choices: SettingChoices, place: Place) -> tuple[Source, int]:
+    if choices.column is not None:
+        raise UserError(
+            f"--column {choices.column}: documents are read by their keys 'title' and 'text', "
+            "leave it out"
+        )
+    documents = open_documents(
+        preset.corpus,
+        encoding=choices.encoding,
+        format=choices.format,  # type: ignore[arg-type]
+    )
+    kept = keep_documents(documents, cache=place.cache)
+    return Source(str(kept.folder), kept.fingerprint, kept.name), len(kept)
+
+
 def _corpus(preset: Preset, choices: SettingChoices, place: Place) -> tuple[Source, int]:
     corpus = open_corpus(
         preset.corpus,
@@ -125,6 +150,11 @@ def _corpus(preset: Preset, choices: SettingChoices, place: Place) -> tuple[Sour
         format=choices.format,  # type: ignore[arg-type]
     )
     return Source(str(corpus.folder), corpus.fingerprint, corpus.name), len(corpus)
+
+
+_READ = {"nothing": _nothing, "sentences": _corpus, "pairs": _documents}
+_HELD = {"sentences": "sentences", "pairs": "documents"}
+"""How a corpus is read, and what it holds, by what the method needs."""
 
 
 def _storage(choices: SettingChoices) -> Path:

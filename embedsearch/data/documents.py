@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, get_args
+
+from filelock import FileLock
 
 from embedsearch.data.corpus import DEMO, DEMO_FOLDER, file_digest
 from embedsearch.data.formats import detect_format, json_rows
 from embedsearch.data.library import HUB_PREFIX, HubName
 from embedsearch.data.lines import read_lines
 from embedsearch.data.splitting import LONGEST, split_sentences
+from embedsearch.durable import write_json, write_whole
 from embedsearch.errors import UserError
 from embedsearch.records import content_id
 
@@ -45,6 +49,59 @@ class Documents:
 
     def __iter__(self) -> Iterator[Document]:
         return self.read()
+
+
+@dataclass(frozen=True, eq=False)
+class KeptDocuments(Documents):
+    """Documents in a folder that every worker finds, read and checked once."""
+
+    folder: Path
+    rows: int
+
+    @classmethod
+    def at(cls, folder: Path, name: str = "") -> KeptDocuments:
+        """Those that ``keep_documents`` keeps in ``folder``: another process's, opened again."""
+        facts = json.loads((folder / "facts.json").read_text(encoding="utf-8"))
+        return cls(name, facts["fingerprint"], lambda: _kept(folder), folder, facts["rows"])
+
+    def __len__(self) -> int:
+        return self.rows
+
+
+def keep_documents(documents: Documents, *, cache: Path) -> KeptDocuments:
+    """``documents``, read once into ``cache`` and found there after that.
+
+    Several processes may ask at once. Raises ``UserError`` for fewer than two, which is how a file
+    of a sentence a line reads, and for what the documents raise.
+    """
+    folder = cache / "documents" / documents.fingerprint
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with FileLock(folder.with_suffix(".lock")):
+        if not folder.is_dir():
+            write_whole(folder, lambda draft: _keep(draft, documents))
+    kept = KeptDocuments.at(folder, documents.name)
+    if len(kept) < 2:
+        raise UserError(
+            f"documents '{documents.name}': there is {len(kept)} and it takes several; in a text "
+            "file, blank lines stand between documents, each with its title in the first line"
+        )
+    return kept
+
+
+def _keep(folder: Path, documents: Documents) -> None:
+    folder.mkdir()
+    rows = 0
+    with (folder / "documents.jsonl").open("w", encoding="utf-8") as file:
+        for document in documents:
+            rows += 1
+            file.write(json.dumps([document.title, document.text], ensure_ascii=False) + "\n")
+    write_json(folder / "facts.json", {"fingerprint": documents.fingerprint, "rows": rows})
+
+
+def _kept(folder: Path) -> Iterator[Document]:
+    with (folder / "documents.jsonl").open(encoding="utf-8", newline="\n") as file:
+        for line in file:
+            yield Document(*json.loads(line))
 
 
 def open_documents(

@@ -20,7 +20,7 @@ def delete_tokens(batch: Batch, rate: float, special: Tensor) -> dict[str, Tenso
     draws = torch.rand(ordinary.shape, device=ordinary.device).masked_fill(~ordinary, 2.0)
     kept = draws >= rate
     kept.scatter_(1, draws.masked_fill(~ordinary, -1.0).argmax(1, keepdim=True), True)
-    return _compact(batch, kept & batch["attention_mask"].bool())
+    return compact(batch["input_ids"], kept & batch["attention_mask"].bool())
 
 
 def crop_tokens(
@@ -37,19 +37,20 @@ def crop_tokens(
     starts = (place * (counts - lengths + 1)).long()
     number = ordinary.cumsum(1) - 1
     inside = (number >= starts[:, None]) & (number < (starts + lengths)[:, None])
-    return _compact(batch, batch["attention_mask"].bool() & (inside | ~ordinary))
+    return compact(batch["input_ids"], batch["attention_mask"].bool() & (inside | ~ordinary))
 
 
 def _ordinary(batch: Batch, special: Tensor) -> Tensor:
     return batch["attention_mask"].bool() & ~torch.isin(batch["input_ids"], special)
 
 
-def _compact(batch: Batch, kept: Tensor) -> dict[str, Tensor]:
-    """What is ``kept``, moved together to the left; what is behind it has a mask of 0."""
+def compact(ids: Tensor, kept: Tensor) -> dict[str, Tensor]:
+    """What of ``ids`` (batch, tokens) is ``kept``, moved together to the left, as a batch as wide
+    as its longest sentence; what is behind it has a mask of 0."""
     order = (~kept).to(torch.int8).argsort(dim=1, stable=True)
     mask = kept.gather(1, order)
     width = int(mask.sum(1).max())
     return {
-        "input_ids": batch["input_ids"].gather(1, order)[:, :width],
-        "attention_mask": mask[:, :width].to(batch["attention_mask"].dtype),
+        "input_ids": ids.gather(1, order)[:, :width],
+        "attention_mask": mask[:, :width].to(ids.dtype),
     }

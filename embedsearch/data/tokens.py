@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import torch
@@ -14,7 +14,6 @@ from filelock import FileLock
 from numpy.typing import NDArray
 from torch import Tensor
 
-from embedsearch.data.corpus import Corpus
 from embedsearch.durable import write_whole
 from embedsearch.errors import UserError
 from embedsearch.records import content_id
@@ -35,6 +34,18 @@ def tokenizer_fingerprint(tokenizer: Any) -> str:
         )
     facts = json.loads(tokenizer.backend_tokenizer.to_str())
     return content_id({**facts, "truncation": None, "padding": None, "pad": tokenizer.pad_token_id})
+
+
+class Texts(Protocol):
+    """What is tokenised: a corpus, or a side of pairs."""
+
+    @property
+    def fingerprint(self) -> str:
+        """Names all texts and their order."""
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, rows: slice, /) -> Sequence[str]: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +87,7 @@ def same_rows(
     }
 
 
-def tokenise(corpus: Corpus, tokenizer: Any, max_length: int, *, cache: Path) -> TokenisedCorpus:
+def tokenise(corpus: Texts, tokenizer: Any, max_length: int, *, cache: Path) -> TokenisedCorpus:
     """The tokens of ``corpus``, each sentence cut at ``max_length`` (special tokens included).
 
     Made where ``cache`` does not have them yet, keyed by what the corpus, the tokenizer and the
@@ -96,7 +107,7 @@ def tokenise(corpus: Corpus, tokenizer: Any, max_length: int, *, cache: Path) ->
     )
 
 
-def _encode(corpus: Corpus, tokenizer: Any, max_length: int) -> Iterator[list[list[int]]]:
+def _encode(corpus: Texts, tokenizer: Any, max_length: int) -> Iterator[list[list[int]]]:
     for start in range(0, len(corpus), _CHUNK):
         yield tokenizer(
             corpus[start : start + _CHUNK],

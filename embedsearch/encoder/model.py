@@ -84,6 +84,11 @@ class Encoder(nn.Module):
         every_layer = len(LAYERS[self.pooling]) > 1
         out = self.transformer(input_ids=ids, attention_mask=mask, output_hidden_states=every_layer)
         hidden = out.hidden_states if every_layer else (out.last_hidden_state,)
+        return self.embedding(hidden, mask)
+
+    def embedding(self, hidden: Sequence[Tensor], mask: Tensor) -> Tensor:
+        """What ``encode`` gives, (batch, dim), from the hidden states of texts under ``mask``
+        (batch, tokens), as ``pool`` takes them."""
         pooled = pool(self.pooling, hidden, mask)
         return pooled if self.projection is None else self.projection(pooled)
 

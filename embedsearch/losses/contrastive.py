@@ -20,6 +20,27 @@ def info_nce(first: Tensor, second: Tensor, temperature: float) -> Tensor:
         return F.cross_entropy(logits, torch.arange(len(a), device=a.device))
 
 
+def symmetric_info_nce(
+    first: Tensor, second: Tensor, temperature: float, known: Tensor | None = None
+) -> Tensor:
+    """InfoNCE of both (batch, dim) views, each way, mean of the two: a scalar.
+
+    ``(1/2N) Σ_i −log softmax_j(cos(a_i, b_j)/τ)_i − log softmax_j(cos(b_i, a_j)/τ)_i``: GUR's
+    contrast over N×N (as CLIP's, with a fixed τ), and the variant of Contrastive Tension that
+    sentence-transformers has (``ContrastiveTensionLossInBatchNegatives``; its scale of 20 is a τ of
+    0.05, and learnt there). Where ``known`` (batch, batch) is true, rows i of ``first`` and j of
+    ``second`` are known to belong together: no negative, and left out of both softmaxes; pairs
+    (i, i) themselves always count.
+    """
+    with torch.autocast(first.device.type, enabled=False):
+        logits = F.normalize(first.float(), dim=1) @ F.normalize(second.float(), dim=1).T
+        logits = logits / temperature
+        rows = torch.arange(len(logits), device=logits.device)
+        if known is not None:
+            logits = logits.masked_fill(known & (rows != rows[:, None]), -torch.inf)
+        return (F.cross_entropy(logits, rows) + F.cross_entropy(logits.T, rows)) / 2
+
+
 def self_contrast(first: Tensor, second: Tensor) -> Tensor:
     """Mean cosine similarity of row i of both (batch, dim) views: a scalar in [−1, 1].
 

@@ -21,16 +21,3 @@ def tension(first: Tensor, second: Tensor, negatives: int) -> Tensor:
         unlike = [(a * b.roll(-shift, 0)).sum(1) for shift in range(1, negatives + 1)]
         logits = torch.stack([alike, *(-pair for pair in unlike)])
         return -F.logsigmoid(logits).mean()
-
-
-def tension_in_batch(first: Tensor, second: Tensor, temperature: float) -> Tensor:
-    """Cross-entropy of cosines over the batch, both ways, mean: a scalar.
-
-    The variant of sentence-transformers (``ContrastiveTensionLossInBatchNegatives``; its scale of
-    20 is a temperature of 0.05, and learnt there): every other row of the batch is a negative.
-    """
-    with torch.autocast(first.device.type, enabled=False):
-        logits = F.normalize(first.float(), dim=1) @ F.normalize(second.float(), dim=1).T
-        rows = torch.arange(len(logits), device=logits.device)
-        logits = logits / temperature
-        return (F.cross_entropy(logits, rows) + F.cross_entropy(logits.T, rows)) / 2

@@ -13,7 +13,7 @@ from embedsearch.data.augment import Augmentation, Kind, wordnet
 from embedsearch.data.augment.masked import MaskedWords
 from embedsearch.encoder import backbone
 from embedsearch.errors import UserError
-from embedsearch.methods.base import AUGMENTED, Batch, MethodConfig
+from embedsearch.methods.base import AUGMENTED, Batch, MethodConfig, part
 from embedsearch.records import Scalar, Source
 
 SOURCE = "augment_source"
@@ -65,11 +65,7 @@ class AugmentedConfig(MethodConfig):
 
 def augmented(batch: Batch) -> Batch:
     """The batch's augmented sentences under the names that sentences have."""
-    return {
-        name.removeprefix(AUGMENTED): value
-        for name, value in batch.items()
-        if name.startswith(AUGMENTED)
-    }
+    return part(batch, AUGMENTED)
 
 
 @lru_cache(maxsize=4)

@@ -12,16 +12,21 @@ from pydantic import BaseModel, ConfigDict, Field
 from torch import Tensor, nn
 
 from embedsearch.data.augment import Augmentation
-from embedsearch.encoder.backbone import BackboneFacts
+from embedsearch.data.pair_batches import Pairing
+from embedsearch.encoder.backbone import SUPPORTED, BackboneFacts
 from embedsearch.encoder.model import Encoder
 from embedsearch.errors import UserError
 from embedsearch.records import Scalar, Source
 
 Batch = Mapping[str, Tensor]
 """``input_ids`` and ``attention_mask``, each (batch, tokens); where the config has an augmentation,
-also those of each sentence's augmented text, with ``AUGMENTED`` before their names."""
+also those of each sentence's augmented text, with ``AUGMENTED`` before their names. A method that
+needs pairs gets the first sentences so, and the rest by the names of ``data.pair_batches``."""
 
 AUGMENTED = "augmented_"
+
+Needs = Literal["nothing", "sentences", "pairs"]
+"""What a method trains on."""
 
 Views = tuple[Tensor, ...]
 """What a batch gave, row i always from sentence i: encodings, each (batch, dim), and in a method
@@ -84,6 +89,10 @@ class MethodConfig(BaseModel):
         """What makes the augmented texts that batches hold beside the sentences; None for none."""
         return None
 
+    def pairing(self) -> Pairing:
+        """How documents become batches, for a method that needs pairs."""
+        raise NotImplementedError
+
 
 class Method(nn.Module):
     """What is minimised. Its parameters are the heads that exist in training only.
@@ -94,8 +103,11 @@ class Method(nn.Module):
     """
 
     Config: ClassVar[type[MethodConfig]]
-    needs: ClassVar[Literal["nothing", "sentences", "pairs"]] = "sentences"
-    """What the corpus must hold; ``nothing`` is a method without training."""
+    needs: ClassVar[Needs] = "sentences"
+    """What batches hold; for ``pairs`` the corpus is one of documents, and ``nothing`` is a method
+    without training."""
+    architectures: ClassVar[tuple[str, ...]] = SUPPORTED
+    """Of backbones that it can train."""
     fitted: ClassVar[bool] = False
     """Whether one ``fit`` takes the place of all steps."""
 
@@ -109,6 +121,11 @@ class Method(nn.Module):
             raise UserError(
                 f"max_length {config.max_length} is more than the {backbone.max_tokens} tokens "
                 f"that {backbone.location} can take; lower max_length"
+            )
+        if backbone.architecture not in cls.architectures:
+            raise UserError(
+                f"{backbone.location} is a {backbone.architecture}, and {cls.__name__} wants a "
+                f"{' or '.join(cls.architectures)}; give another --backbone"
             )
         outer = {"cls": ("before", backbone.opening), "eos": ("behind", backbone.closing)}
         side, token = outer.get(config.pooling, ("", ""))
@@ -154,6 +171,13 @@ def resolve(target: str) -> type[Method]:
     if not (isinstance(found, type) and issubclass(found, Method)):
         raise UserError(f"method '{target}' is no subclass of embedsearch.methods.base.Method")
     return found
+
+
+def part(batch: Batch, prefix: str) -> dict[str, Tensor]:
+    """What ``batch`` has under names with this ``prefix``, without it; empty where it has none."""
+    return {
+        name.removeprefix(prefix): value for name, value in batch.items() if name.startswith(prefix)
+    }
 
 
 def total(terms: Mapping[str, Tensor]) -> Tensor:

@@ -11,7 +11,8 @@ from torch import Tensor
 from embedsearch.encoder.backbone import BackboneFacts
 from embedsearch.encoder.model import Encoder
 from embedsearch.errors import UserError
-from embedsearch.losses.tension import tension, tension_in_batch
+from embedsearch.losses.contrastive import symmetric_info_nce
+from embedsearch.losses.tension import tension
 from embedsearch.methods.base import Batch, Method, MethodConfig, Pooling, Views
 
 
@@ -65,4 +66,4 @@ class CT(Method):
         config, (first, second) = self.config, views
         if config.objective == "pairs":
             return {"tension": tension(first, second, config.negatives)}
-        return {"tension": tension_in_batch(first, second, config.temperature)}
+        return {"tension": symmetric_info_nce(first, second, config.temperature)}

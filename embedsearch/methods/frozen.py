@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import ClassVar
 
-from embedsearch.methods.base import Method, MethodConfig, Pooling
+from embedsearch.methods.base import Method, MethodConfig, Needs, Pooling
 
 
 class FrozenConfig(MethodConfig):
@@ -17,4 +17,4 @@ class Frozen(Method):
     """Scores the backbone untrained, so its trial is the one evaluation before the first step."""
 
     Config: ClassVar[type[MethodConfig]] = FrozenConfig
-    needs: ClassVar[Literal["nothing", "sentences", "pairs"]] = "nothing"
+    needs: ClassVar[Needs] = "nothing"

@@ -9,10 +9,8 @@ from pydantic import Field
 from torch import Tensor
 
 from embedsearch.data.token_noise import delete_tokens
-from embedsearch.encoder.backbone import BackboneFacts
 from embedsearch.encoder.decoder import CAN_DECODE, TiedDecoder
 from embedsearch.encoder.model import Encoder
-from embedsearch.errors import UserError
 from embedsearch.methods.base import Batch, Method, MethodConfig, Rate, Views
 
 
@@ -34,21 +32,12 @@ class TSDAE(Method):
     """
 
     Config: ClassVar[type[MethodConfig]] = TSDAEConfig
+    architectures = CAN_DECODE
 
     def __init__(self, config: TSDAEConfig, encoder: Encoder) -> None:
         super().__init__(config, encoder)
         self.config = config
         self.decoder = TiedDecoder(encoder)
-
-    @classmethod
-    def check(cls, config: MethodConfig, backbone: BackboneFacts) -> None:
-        """Raises ``UserError`` where the backbone can't be run as a decoder."""
-        super().check(config, backbone)
-        if backbone.architecture not in CAN_DECODE:
-            raise UserError(
-                f"{backbone.location} is a {backbone.architecture}, which can't be a decoder too; "
-                f"TSDAE wants one of {', '.join(CAN_DECODE)}"
-            )
 
     def views(self, encoder: Encoder, batch: Batch) -> Views:
         """The embedding of the noisy batch (batch, dim), and the decoder's losses (batch, 2)."""

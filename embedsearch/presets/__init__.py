@@ -24,6 +24,8 @@ class MethodPreset(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
+    backbone: str | None = Field(None, min_length=1)
+    """In the place of the preset's, for a method that can't train that one."""
     learning_rate_factor: float = Field(1.0, gt=0)
     """Times what the space or the class says, never what a preset or the command line says."""
     values: dict[str, Any] = {}
@@ -103,8 +105,16 @@ def shipped_presets() -> dict[str, Path]:
     return {path.stem: path for path in sorted(FOLDER.glob("*.yaml"))}
 
 
-def _located_parts(preset: Preset, folder: Path) -> Mapping[str, str]:
+def _located_parts(preset: Preset, folder: Path) -> Mapping[str, Any]:
     return {
+        "methods": {
+            name: own
+            if own.backbone is None
+            else own.model_copy(
+                update={"backbone": _from_folder(own.backbone, folder, may_be_name=True)}
+            )
+            for name, own in preset.methods.items()
+        },
         "backbone": _from_folder(preset.backbone, folder, may_be_name=True),
         "corpus": _from_folder(preset.corpus, folder),
         "dev": _from_folder(preset.dev, folder),

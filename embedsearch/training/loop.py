@@ -58,6 +58,7 @@ class Training:
         self.progress = Progress()
         self.best: dict[str, Tensor] = {}
         self.terms: dict[str, Tensor] = {}
+        self.rows = 0
         self.saved_at = self.measured_at = time.monotonic()
 
     def run(self, report: Report, evaluate: Evaluate) -> Progress:
@@ -108,6 +109,7 @@ class Training:
         """One step of the optimiser."""
         course = self.course
         batch = _to(self.encoder.device, self.batch_at(step - 1))
+        self.rows += len(batch["input_ids"])
         with self._autocast():
             views = self.method.views(self.encoder, batch)
             terms = self.method.terms(views, batch)
@@ -132,7 +134,7 @@ class Training:
         seconds = time.monotonic() - self.measured_at
         score = self._score(evaluate)
         self._keep_if_best(score)
-        speed = steps * course.config.batch_size / seconds
+        speed, self.rows = self.rows / seconds, 0
         losses = {"loss": loss, **terms} if terms else {}
         metrics = {"dev/spearman": score, **losses, "sentences_per_s": speed}
         self._record(report, metrics)

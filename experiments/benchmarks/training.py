@@ -19,7 +19,7 @@ from typing import Any
 
 import torch
 
-from embedsearch import trial
+from embedsearch import feed, trial
 from embedsearch.data.corpus import open_corpus
 from embedsearch.data.pairs import ScoredPairs, read_dev_pairs
 from embedsearch.encoder.backbone import describe, fingerprint
@@ -82,7 +82,7 @@ def _ours(inputs: Inputs, backbone: str, sentences: list[str], folder: Path) -> 
     folder.mkdir(parents=True, exist_ok=True)
     file.write_text("\n".join(sentences), encoding="utf-8")
     facts, dev = describe(backbone), read_dev_pairs(inputs.dev)
-    for kept in (trial._backbone, trial._tokens, trial._dev_pairs):
+    for kept in (trial._backbone, feed._tokens, trial._dev_pairs):
         kept.cache_clear()
     begun = time.perf_counter()
     corpus = open_corpus(file, cache=folder / str(begun))
@@ -91,7 +91,7 @@ def _ours(inputs: Inputs, backbone: str, sentences: list[str], folder: Path) -> 
         backbone=Source(facts.location, fingerprint(Path(facts.location)), backbone),
         facts=facts,
         corpus=Source(str(corpus.folder), corpus.fingerprint, corpus.name),
-        sentences=len(corpus),
+        rows=len(corpus),
         dev=Source(inputs.dev, dev.fingerprint, dev.name),
         steps=inputs.steps,
         epochs=None,
@@ -100,6 +100,7 @@ def _ours(inputs: Inputs, backbone: str, sentences: list[str], folder: Path) -> 
         device=inputs.device,
         precision=_precision(inputs),
         threads=inputs.threads,
+        cache=folder / str(begun) / "cache",
     )
     config = SimCSEConfig(
         batch_size=BATCH, max_length=LENGTH, learning_rate=RATE, pooling="mean", head="none"

@@ -194,3 +194,47 @@ def test_a_space_and_a_method_of_ones_own(run: Run, tmp_path: Path) -> None:
     (tmp_path / "search_spaces" / "mine.yaml").write_text("method: mymethod:Mine\ngrids: {}\n")
     code, _, err = run("plan", "mine", "--preset", "tiny.yaml")
     assert code == 2 and "grids" in err
+
+
+@pytest.fixture
+def documents(run: Run, tmp_path: Path, make_backbone: Make) -> Path:
+    """A file of eight documents; ``t5.yaml`` takes it, and has a T5 for gur beside a BERT."""
+    rows = [
+        {"title": name, "text": f"{name} is near. We went to {name}. It was {name} again."}
+        for name in ("Norwick", "Selby", "Tamford", "Wexby", "Oldham", "Kirkton", "Dunmore", "Hale")
+    ]
+    path = tmp_path / "documents.jsonl"
+    path.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    preset = json.loads((tmp_path / "tiny.yaml").read_text())
+    backbone = str(make_backbone("t5", n_positions=128))
+    values = {"pooling": "eos", "batch_size": 8, "projection_dim": 8}
+    methods = {"gur": {"backbone": backbone, "values": values}}
+    t5 = {**preset, "corpus": path.name, "methods": methods}
+    (tmp_path / "t5.yaml").write_text(json.dumps(t5))
+    return path
+
+
+def test_a_method_of_pairs_takes_documents_and_its_own_backbone(run: Run, documents: Path) -> None:
+    code, out, err = run("train", "gur", "--preset", "t5.yaml")
+    assert code == 0, err
+    assert "backbone t5-" in out and "corpus documents.jsonl (8 documents)" in out
+    assert "Best of 1:" in out
+    code, out, err = run("train", "gur", "--preset", "t5.yaml", "--backbone", "nano")
+    assert code == 2 and "is a bert, and GUR wants a t5; give another --backbone" in err
+    code, out, err = run("plan", "gur", "--grid", "ablation", "--preset", "t5.yaml")
+    assert code == 0 and "4 trials" in out
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--corpus", "corpus.txt"), "documents 'corpus.txt': there is 1 and it takes several"),
+        (("--column", "text"), "--column text: documents are read by their keys"),
+        (("--format", "csv"), "documents can't be read from csv"),
+    ],
+)
+def test_what_is_no_documents_is_refused(
+    run: Run, documents: Path, words: tuple[str, ...], message: str
+) -> None:
+    code, _, err = run("train", "gur", "--preset", "t5.yaml", *words)
+    assert code == 2 and message in err

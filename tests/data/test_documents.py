@@ -8,7 +8,12 @@ from typing import Any
 
 import pytest
 
-from embedsearch.data.documents import Document, open_documents
+from embedsearch.data.documents import (
+    Document,
+    KeptDocuments,
+    keep_documents,
+    open_documents,
+)
 from embedsearch.errors import UserError
 
 TWO = [Document("Rain", "It rained.\nAll night."), Document("雨", "今天下雨。我们走了。")]
@@ -107,3 +112,36 @@ def test_hub_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert list(open_documents(f"hf:{tmp_path}/set::test", **options)) == TWO
     with pytest.raises(UserError, match="has no column 'title'; its columns are: name, text, id"):
         open_documents(f"hf:{tmp_path}/set::test")
+
+
+def test_kept_ones_are_the_same_without_their_file(tmp_path: Path) -> None:
+    odd = [*TWO, Document("\u2028", "a\u0085b\r\nc"), Document("", "")]
+    path = written(tmp_path / "a.jsonl", lines(odd))
+    opened = open_documents(path)
+    kept = keep_documents(opened, cache=tmp_path / "cache")
+    path.unlink()
+    again = KeptDocuments.at(kept.folder, "a.jsonl")
+    for found in (kept, again):
+        assert list(found) == odd and len(found) == 4
+        assert (found.name, found.fingerprint) == (opened.name, opened.fingerprint)
+
+
+def test_they_are_kept_once(tmp_path: Path) -> None:
+    opened = open_documents(written(tmp_path / "a.jsonl", lines(TWO)))
+    folder = keep_documents(opened, cache=tmp_path / "cache").folder
+    (folder / "documents.jsonl").write_text("untouched")
+    assert keep_documents(opened, cache=tmp_path / "cache").folder == folder
+    assert (folder / "documents.jsonl").read_text() == "untouched"
+
+
+def test_a_sentence_a_line_is_no_documents(tmp_path: Path) -> None:
+    path = written(tmp_path / "corpus.txt", "One line.\nAnother line.\n")
+    with pytest.raises(UserError, match=r"there is 1 and it takes several.*blank lines"):
+        keep_documents(open_documents(path), cache=tmp_path / "cache")
+
+
+def test_nothing_is_kept_of_a_broken_file(tmp_path: Path) -> None:
+    path = written(tmp_path / "a.jsonl", lines(TWO) + '\n{"title": "x"')
+    for _ in range(2):
+        with pytest.raises(UserError, match="line 3"):
+            keep_documents(open_documents(path), cache=tmp_path / "cache")

@@ -6,7 +6,12 @@ from collections.abc import Callable
 import pytest
 import torch
 
-from embedsearch.losses.contrastive import info_nce, nt_xent, self_contrast
+from embedsearch.losses.contrastive import (
+    info_nce,
+    nt_xent,
+    self_contrast,
+    symmetric_info_nce,
+)
 
 torch.manual_seed(3)
 A, B = torch.randn(2, 7, 5)
@@ -34,6 +39,49 @@ def test_info_nce_ignores_order_and_scale() -> None:
     order = torch.randperm(len(A))
     there = info_nce(A, B, 0.1)
     torch.testing.assert_close(info_nce(3 * A[order], 0.2 * B[order], 0.1), there)
+
+
+def test_symmetric_by_hand() -> None:
+    """Both second rows are as near to either first one: log 2 one way; cosines of 1 and 0, of which
+    each is a positive once, the other."""
+    eye, same = torch.eye(2), torch.tensor([[1.0, 0.0], [1.0, 0.0]])
+    assert symmetric_info_nce(eye, eye, 0.5).item() == pytest.approx(math.log(1 + math.exp(-2)))
+    other = (math.log(1 + math.exp(-1)) + math.log(1 + math.exp(1))) / 2
+    found = symmetric_info_nce(eye, same, 1.0).item()
+    assert found == pytest.approx((math.log(2) + other) / 2)
+
+
+def naive(known: torch.Tensor) -> float:
+    """Each row and each column among those that are not known to belong to it."""
+    printed = 0.0
+    for i in range(7):
+        for pairs in ([(i, j) for j in range(7)], [(j, i) for j in range(7)]):
+            kept = [(a, b) for a, b in pairs if a == b or not known[a, b]]
+            total = sum(math.exp(cosine(A[a], B[b]) / 0.1) for a, b in kept)
+            printed -= math.log(math.exp(cosine(A[i], B[i]) / 0.1) / total) / 14
+    return printed
+
+
+def test_symmetric_is_the_printed_formula_both_ways() -> None:
+    none = torch.zeros(7, 7, dtype=torch.bool)
+    assert symmetric_info_nce(A, B, 0.1).item() == pytest.approx(naive(none), rel=1e-5)
+    both = (info_nce(A, B, 0.1) + info_nce(B, A, 0.1)) / 2
+    torch.testing.assert_close(symmetric_info_nce(A, B, 0.1), both)
+
+
+def test_symmetric_leaves_out_what_is_known() -> None:
+    known = torch.rand(7, 7, generator=torch.Generator().manual_seed(1)) < 0.3
+    found = symmetric_info_nce(A, B, 0.1, known)
+    assert found.item() == pytest.approx(naive(known), rel=1e-5)
+    torch.testing.assert_close(symmetric_info_nce(B, A, 0.1, known.T), found)
+    everything = torch.ones(7, 7, dtype=torch.bool)
+    assert symmetric_info_nce(A, B, 0.1, everything).item() == pytest.approx(0, abs=1e-6)
+
+
+def test_symmetric_ignores_order_and_scale() -> None:
+    order = torch.randperm(len(A), generator=torch.Generator().manual_seed(1))
+    there = symmetric_info_nce(A, B, 0.1)
+    torch.testing.assert_close(symmetric_info_nce(3 * A[order], 0.2 * B[order], 0.1), there)
 
 
 def test_nt_xent_by_hand() -> None:

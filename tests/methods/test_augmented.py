@@ -59,7 +59,7 @@ def test_the_shipped_grid_needs_the_corpus_alone(
 ) -> None:
     monkeypatch.setattr(wordnet, "DEBIAN", tmp_path / "nowhere")
     points = load_space(shipped_folder() / "simcse.yaml").points("augment").points
-    specs = [make_setting(sentences=1_000).spec(point) for point in points]
+    specs = [make_setting(rows=1_000).spec(point) for point in points]
     assert [spec.point.contents for spec in specs] == [{}] * 3
 
 

@@ -80,5 +80,5 @@ def test_it_learns_to_write(encoder: Encoder) -> None:
 
 
 def test_what_cannot_decode_is_refused(make_backbone: Make) -> None:
-    with pytest.raises(UserError, match="distilbert, which can't be a decoder"):
+    with pytest.raises(UserError, match="is a distilbert, and TSDAE wants a bert or roberta"):
         TSDAE.check(TSDAEConfig(), describe(str(make_backbone("distilbert"))))

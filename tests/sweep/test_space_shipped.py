@@ -59,12 +59,15 @@ def test_every_grid_gives_points_under_every_preset(path: Path, preset: str) -> 
         ("simcse", "search", 12),
         ("simcse", "augment", 3),
         ("frozen", "pooling", 4),
+        ("gur", "ablation", 4),
+        ("gur", "search", 27),
+        ("gur", "published", 1),
     ],
 )
 def test_a_grid_holds_as_many_points_as_it_says(method: str, grid: str, total: int) -> None:
     space = shipped(method)
     assert space.points(grid).total == total
-    assert f"({total} points)" in space.grids[grid].about
+    assert f"({total} point" in space.grids[grid].about
 
 
 def test_scd_coarse_is_the_papers_grid() -> None:
@@ -126,6 +129,17 @@ def test_simcse_and_frozen() -> None:
     assert all("augment" not in p.values for p in points), "what has no effect is in no point"
     poolings = [p.values["pooling"] for p in shipped("frozen").points("pooling").points]
     assert poolings == ["cls", "mean", "first_last", "top2"]
+
+
+def test_gurs_ablation_is_all_of_it_and_each_part_left_out() -> None:
+    points = shipped("gur").points("ablation").points
+    switches = {tuple(p.values[key] for key in ("lcs", "lm", "cl")) for p in points}
+    all_but_one = {(False, True, True), (True, False, True), (True, True, False)}
+    assert switches == {(True, True, True), *all_but_one}
+    published = only(shipped("gur"), "published")
+    keys = ("alpha", "temperature", "mask_rate", "peak", "projection_dim", "pooling")
+    assert [published[key] for key in keys] == [1, 0.1, 0.15, 3, 128, "eos"]
+    assert published in [p.values for p in points]
 
 
 def test_shipped_spaces_are_found_by_method() -> None:
