@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from functools import cached_property
 
 from rich.console import Console
 from rich.live import Live
@@ -22,6 +23,7 @@ class Board:
 
     def __init__(
         self,
+        console: Console,
         at_once: int,
         seconds_per_trial: float | None = None,
         names: Mapping[str, str] | None = None,
@@ -30,6 +32,7 @@ class Board:
 
         ``names``: of trials, by spec id, in the place of what varies in their sweep.
         """
+        self.console = console
         self.at_once = at_once
         self.expected_s = seconds_per_trial
         self.results: dict[str, TrialResult] = {}
@@ -100,16 +103,6 @@ class Board:
 class PlainView(Board):
     """A line for each trial that ends, for logs and pipes."""
 
-    def __init__(
-        self,
-        console: Console,
-        at_once: int,
-        seconds: float | None = None,
-        names: Mapping[str, str] | None = None,
-    ) -> None:
-        super().__init__(at_once, seconds, names)
-        self.console = console
-
     def trial_ended(self, spec: TrialSpec, result: TrialResult) -> None:
         super().trial_ended(spec, result)
         self.console.print(
@@ -120,15 +113,9 @@ class PlainView(Board):
 class LiveView(Board):
     """A view that is redrawn in place: the counts, and what each running trial scores."""
 
-    def __init__(
-        self,
-        console: Console,
-        at_once: int,
-        seconds: float | None = None,
-        names: Mapping[str, str] | None = None,
-    ) -> None:
-        super().__init__(at_once, seconds, names)
-        self.live = Live(console=console, get_renderable=self._draw, refresh_per_second=2)
+    @cached_property
+    def live(self) -> Live:
+        return Live(console=self.console, get_renderable=self._draw, refresh_per_second=2)
 
     def sweep_started(self, sweep: Sweep, reused: Results) -> None:
         super().sweep_started(sweep, reused)

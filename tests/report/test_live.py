@@ -34,7 +34,7 @@ def test_labels_name_what_varies() -> None:
 
 
 def test_sweeps_of_one_command_are_counted_together_under_given_names() -> None:
-    view = Board(1, names={SPECS[0].id: "the first"})
+    view = Board(Console(), 1, names={SPECS[0].id: "the first"})
     view.sweep_started(Sweep("scd", "table", "demo", SPECS[:2]), {})
     other = Sweep("scd", "other", "demo", SPECS[2:])
     view.sweep_started(other, {SPECS[2].id: ended(SPECS[2], 51.0)})
@@ -73,7 +73,7 @@ def test_plain_lines() -> None:
 def test_live_view_shows_running_trials() -> None:
     out = io.StringIO()
     console = Console(file=out, width=100, force_terminal=True)
-    view = LiveView(console, at_once=2, seconds=30)
+    view = LiveView(console, at_once=2, seconds_per_trial=30)
     view.sweep_started(SWEEP, {})
     assert view.seconds_left == 45
     view.trial_started(SPECS[0])
