@@ -130,16 +130,16 @@ def faults(folder: Path, wanted: Any, finished: dict[str, tuple[int, int]]) -> l
     now = results(folder)
     wrong += [f"{spec} ran twice" for spec, file in finished.items() if now.get(spec) != file]
     store = Store.open(str(folder / "mlruns"))
-    found = store.search("scd", "")
-    wrong += [f"{run.info.run_id} is running" for run in found if run.info.status == "RUNNING"]
-    ids = Counter(run.data.tags.get("embedsearch.spec_id", "sweep") for run in found)
+    found = store.search("scd")
+    wrong += [f"{run.run_id} is running" for run in found if run.status == "RUNNING"]
+    ids = Counter(run.tags.get("embedsearch.spec_id", "sweep") for run in found)
     wrong += [f"{spec} has {count} runs" for spec, count in ids.items() if count > 1]
     for run in found:
-        for name in run.data.metrics:
-            steps = Counter(m.step for m in store.client.get_metric_history(run.info.run_id, name))
+        for name in run.metrics:
+            steps = Counter(m.step for m in store.client.get_metric_history(run.run_id, name))
             attempts = len(steps) if name == "seconds" else 1
             if max(steps.values()) > 1 or attempts > 1:
-                wrong.append(f"{run.info.run_id} has {name} twice")
+                wrong.append(f"{run.run_id} has {name} twice")
     return wrong
 
 
