@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import math
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
@@ -88,6 +88,34 @@ def read_sts_topic(sentences: Path, gold: Path) -> ScoredPairs:
         for number, (pair, score) in enumerate(zip(pairs, scores, strict=False), start=1)
     )
     return _collect(sentences.stem.removeprefix("STS.input."), str(gold), rows)
+
+
+def read_sick(file: Path) -> ScoredPairs:
+    """The pairs of a SICK file: a header, then ``sentence_A``, ``sentence_B`` and their
+    ``relatedness_score``. Raises ``UserError`` where a column is missing or a score is no number.
+    """
+    lines = list(read_lines(file))
+    columns = lines[0].split("\t") if lines else []
+    wanted = ("relatedness_score", "sentence_A", "sentence_B")
+    if missing := [name for name in wanted if name not in columns]:
+        raise UserError(f"{file}, line 1: no column '{missing[0]}' in its header; give a SICK file")
+    places = [columns.index(name) for name in wanted]
+    rows: Iterator[Row] = (
+        (f"{file}, line {number}", *(_cell(line, place) for place in places))  # type: ignore[misc]
+        for number, line in enumerate(lines[1:], start=2)
+        if line.strip()
+    )
+    return _collect("sickr", str(file), rows)
+
+
+def joined(name: str, parts: Sequence[ScoredPairs]) -> ScoredPairs:
+    """All pairs of ``parts`` as one set, in their order."""
+    gold = np.concatenate([part.gold for part in parts])
+    counts = Counts(len(gold), unscored=sum(part.counts.unscored for part in parts))
+    digest = hashlib.sha256("".join(part.fingerprint for part in parts).encode()).hexdigest()
+    first = tuple(text for part in parts for text in part.first)
+    second = tuple(text for part in parts for text in part.second)
+    return ScoredPairs(name, first, second, gold, digest[:16], counts)
 
 
 def _find_file(path: Path, split: str) -> Path:

@@ -35,7 +35,9 @@ class PairScore:
     protocol: str = PROTOCOL
 
 
-def score_pairs(embed: Callable[[Sequence[str]], Tensor], pairs: ScoredPairs) -> PairScore:
+def score_pairs(
+    embed: Callable[[Sequence[str]], Tensor | NDArray[np.float32]], pairs: ScoredPairs
+) -> PairScore:
     """Correlation of the cosines of ``embed``'s vectors with the gold scores of ``pairs``.
 
     ``embed`` gives (n, dim) for n sentences, and is called once, with each distinct sentence.
@@ -43,7 +45,7 @@ def score_pairs(embed: Callable[[Sequence[str]], Tensor], pairs: ScoredPairs) ->
     from scipy import stats  # takes its time, and only scoring needs it
 
     rows = {sentence: row for row, sentence in enumerate(dict.fromkeys(pairs.first + pairs.second))}
-    vectors = embed(list(rows)).detach().cpu().double().numpy()
+    vectors = np.asarray(embed(list(rows)), dtype=np.float64)
     norms = np.linalg.norm(vectors, axis=1, keepdims=True)
     zeros = int((norms == 0).sum())
     directions = vectors / np.where(norms == 0, 1.0, norms)

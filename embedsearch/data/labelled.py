@@ -1,0 +1,103 @@
+"""Texts with a label each, out of the layouts the field uses."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from embedsearch.data.lines import read_lines
+from embedsearch.data.sentences import Cleaner, Counts
+from embedsearch.errors import UserError
+
+Example = tuple[str, str]
+"""A label and its text, as written."""
+
+
+@dataclass(frozen=True, eq=False)
+class LabelledTexts:
+    """Texts, words joined by single spaces, and the label of each."""
+
+    name: str
+    texts: tuple[str, ...]
+    labels: tuple[str, ...]
+    fingerprint: str
+    """Sixteen hex digits of the labels, the texts and their order."""
+    counts: Counts
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+
+def collect(name: str, place: Path, examples: Iterable[Example]) -> LabelledTexts:
+    """Clean the ``examples`` of a set found at ``place``; one without a text is kept as it is.
+
+    A blank text stays, for its label is counted in the protocols: it is embedded as an empty one.
+    Raises ``UserError`` where there is none at all.
+    """
+    clean = Cleaner()
+    rows = [(label.strip(), clean(" ".join(text.split())) or "") for label, text in examples]
+    if not rows:
+        raise UserError(f"{place}: there is no text in it; give a file that has some")
+    digest = hashlib.sha256("\0".join(part for row in rows for part in row).encode())
+    labels, texts = zip(*rows, strict=True)
+    return LabelledTexts(name, texts, labels, digest.hexdigest()[:16], clean.counts)
+
+
+def read_classes(files: Mapping[str, Path]) -> Iterator[Example]:
+    """One file for each label, a text a line (MR, CR, SUBJ, MPQA); blank lines are no examples."""
+    for label, path in files.items():
+        yield from ((label, line) for line in read_field_lines(path) if line.strip())
+
+
+def read_parallel(texts: Path, labels: Path) -> Iterator[Example]:
+    """Two files line by line (``seq.in`` and ``label``).
+
+    A blank text keeps its line, so no label shifts. Raises ``UserError`` with both counts where
+    the files don't have the same number of lines.
+    """
+    left, right = list(read_field_lines(texts)), list(read_field_lines(labels))
+    _drop_blank_end(left, len(right))
+    _drop_blank_end(right, len(left))
+    if len(left) != len(right):
+        raise UserError(
+            f"{texts} has {len(left)} lines and {labels} {len(right)}; give files that belong "
+            "together"
+        )
+    for number, (text, label) in enumerate(zip(left, right, strict=True), start=1):
+        if not label.strip():
+            raise UserError(f"{labels}, line {number}: there is no label; mend the line")
+        yield label, text
+
+
+def read_table(path: Path, label: Literal["first", "last"]) -> Iterator[Example]:
+    """Label and text in one line, between them the first tab or the last.
+
+    Blank lines are skipped. Raises ``UserError``, with the line, where there is no tab.
+    """
+    for number, line in enumerate(read_field_lines(path), start=1):
+        if not line.strip():
+            continue
+        before, tab, after = line.partition("\t") if label == "first" else line.rpartition("\t")
+        found, text = (before, after) if label == "first" else (after, before)
+        if not tab or not found.strip():
+            raise UserError(f"{path}, line {number}: no label with a tab beside it; mend the line")
+        yield found, text
+
+
+def read_field_lines(path: Path) -> Sequence[str]:
+    """All lines of a benchmark file: UTF-8, or latin-1 where it is not (TREC as distributed)."""
+    try:
+        return list(read_lines(path))
+    except UserError:
+        if not path.is_file():
+            raise
+        return list(read_lines(path, "latin-1"))
+
+
+def _drop_blank_end(lines: list[str], length: int) -> None:
+    """Blank lines behind the last example, where the other file has none."""
+    while len(lines) > length and not lines[-1].strip():
+        lines.pop()

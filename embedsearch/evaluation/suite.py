@@ -1,0 +1,161 @@
+"""Which tasks are asked for, what of them is there, and what an encoder scores on them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from statistics import fmean
+
+from embedsearch.data.layout import find
+from embedsearch.document import Text, read_yaml
+from embedsearch.errors import UserError
+from embedsearch.evaluation.task import Kind, Outcome, Score, Subject, Task
+from embedsearch.evaluation.tasks import KINDS
+
+QUICK = ("sts16", "stsb", "sickr")
+"""Tasks of a minute at most on two cores with the embedded nano; for looks during a sweep."""
+
+
+@dataclass(frozen=True)
+class Missing:
+    """A task whose data is not there, or can't be used."""
+
+    name: str
+    kind: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Found:
+    """What an encoder scored on one task."""
+
+    task: Task
+    kind: str
+    outcome: Outcome
+    seconds: float
+    headline: str
+    """Name of the score that stands for the task."""
+
+    @property
+    def score(self) -> Score:
+        return next(score for score in self.outcome.scores if score.name == self.headline)
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """A task that can run, and the name of its headline (its first score, where none is named)."""
+
+    task: Task
+    kind: str
+    metric: str | None = None
+
+
+def choose(wanted: Sequence[str], data: Path | None) -> list[Chosen | Missing]:
+    """The tasks named by ``wanted``, each once, in that order.
+
+    A group (``papers``, ``quick``), a kind (``sts``), a data set (``sts12``), ``KIND:FILE`` for a
+    file of the user's own, or a folder with a ``task.yaml``. Raises ``UserError`` for a name that
+    is none of these, with the nearest that is one.
+    """
+    chosen: dict[str, Chosen | Missing] = {}
+    for name in wanted:
+        for found in _choose(name, data):
+            key = found.task.name if isinstance(found, Chosen) else found.name
+            chosen.setdefault(key, found)
+    return list(chosen.values())
+
+
+def run(
+    chosen: Iterable[Chosen], subject: Subject, started: Callable[[Task], None] = lambda task: None
+) -> Iterable[Found]:
+    """Score one task after another."""
+    for item in chosen:
+        started(item.task)
+        start = time.perf_counter()
+        outcome = item.task.score(subject)
+        seconds = time.perf_counter() - start
+        headline = item.metric or outcome.scores[0].name
+        yield Found(item.task, item.kind, outcome, seconds, headline)
+
+
+def averages(found: Sequence[Found]) -> dict[str, Score]:
+    """What the field averages, over those of its tasks that have a score.
+
+    One over less than all of them says so in its ``reason``; one over none is left out.
+    """
+    scores = {item.task.name: item.score.value for item in found}
+    means = {}
+    for kind in KINDS.values():
+        for name, members in kind.averages.items():
+            values = [value for m in members if (value := scores.get(m)) is not None]
+            lacking = [member for member in members if scores.get(member) is None]
+            reason = f"{len(values)} of {len(members)}, without {', '.join(lacking)}"
+            if values:
+                means[name] = Score(name, fmean(values), reason=reason if lacking else "")
+    return means
+
+
+def _choose(name: str, data: Path | None) -> list[Chosen | Missing]:
+    if name == "papers":
+        return [item for kind in KINDS for item in _choose(kind, data)]
+    if name == "quick":
+        return [item for task in QUICK for item in _choose(task, data)]
+    if name in KINDS:
+        return [item for data_set in KINDS[name].sets for item in _choose(data_set.name, data)]
+    for kind in KINDS.values():
+        for data_set in kind.sets:
+            if data_set.name == name:
+                path = data and find(data, kind.name, data_set.place)
+                if path:
+                    return [Chosen(kind.open(data_set, path), kind.name)]
+                where = f"no {data_set.place} under {data}" if data else "--data names no folder"
+                return [Missing(name, kind.name, f"{where}; get it from {data_set.source}")]
+    kind_name, colon, file = name.partition(":")
+    if colon and kind_name in KINDS:
+        return [_own(KINDS[kind_name], Path(file).stem, [Path(file)], None)]
+    if (Path(name) / "task.yaml").is_file():
+        return [_own_folder(Path(name))]
+    raise UserError(f"there is no task '{name}'{_nearest(name)}")
+
+
+def _own_folder(folder: Path) -> Chosen:
+    """A folder with a ``task.yaml``: its ``kind``, its ``files``, and perhaps a ``metric``."""
+    table = read_yaml(folder / "task.yaml")
+    for key in table:
+        if key not in ("kind", "files", "metric"):
+            raise table.places[key].error("a task has kind, files and metric")
+    kind, files, metric = (table.get(key) for key in ("kind", "files", "metric"))
+    if not isinstance(kind, Text) or kind not in KINDS:
+        raise table.where.error(f"kind should be one of {', '.join(KINDS)}")
+    names = [files] if isinstance(files, Text) else files
+    if not isinstance(names, list) or not names or not all(isinstance(n, Text) for n in names):
+        raise table.where.error("files should name a file of the task's folder, or a list of them")
+    metrics = KINDS[kind].metrics
+    if metric is not None and metric not in metrics:
+        raise table.places["metric"].error(f"{kind} has the metrics {', '.join(metrics)}")
+    return _own(KINDS[kind], folder.resolve().name, [folder / n for n in names], metric)
+
+
+def _own(kind: Kind, name: str, files: Sequence[Path], metric: str | None) -> Chosen:
+    if kind.own is None:
+        raise UserError(f"{kind.name} takes no files of your own")
+    for file in files:
+        if not file.exists():
+            raise UserError(f"task '{name}': {file} does not exist")
+    task = kind.own(name, files)
+    return Chosen(task, kind.name, metric)
+
+
+def _nearest(name: str) -> str:
+    names = ["papers", "quick", *KINDS, *(s.name for kind in KINDS.values() for s in kind.sets)]
+    close = get_close_matches(name, names, n=1)
+    known = f"did you mean {close[0]}?" if close else f"there are {', '.join(names)}"
+    return f"; {known}"
+
+
+def all_texts(chosen: Iterable[Chosen]) -> Iterable[str]:
+    """Everything that the tasks will embed."""
+    return (text for item in chosen for text in item.task.texts())
