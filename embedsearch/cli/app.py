@@ -5,6 +5,7 @@ from __future__ import annotations
 import typer
 
 from embedsearch.cli.best import best
+from embedsearch.cli.evaluate import evaluate
 from embedsearch.cli.experiment import run
 from embedsearch.cli.plan import plan
 from embedsearch.cli.snapshot import snapshot
@@ -18,5 +19,5 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for command in (sweep, plan, train, run, best, ui, snapshot):
+for command in (sweep, plan, train, run, best, evaluate, ui, snapshot):
     app.command()(command)

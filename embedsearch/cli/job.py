@@ -140,6 +140,8 @@ class _Layout:
         }
         if centre is not None:
             notes |= {"centre": json.dumps(dict(centre)), "around": where}
+        if self.choices.select is not None:
+            notes["selected_on_test"] = self.choices.select
         return points, {**notes, "setting": self._setting_id()}
 
     def specs(self, points: GridPoints) -> tuple[TrialSpec, ...]:

@@ -41,6 +41,9 @@ class SettingChoices:
     dev: Annotated[
         str | None, Option(metavar="FILE|FOLDER|hf:…", help="Scored pairs to select on.")
     ] = None
+    select: Annotated[
+        str | None, Option(metavar="NAME", help="Select on this test set, which is refused else.")
+    ] = None
     steps: Annotated[int | None, Option(min=1, help="Optimiser steps a trial.")] = None
     eval_steps: Annotated[int | None, Option(min=1, help="Steps between dev scores.")] = None
     seed: Annotated[int | None, Option(min=0, help="Of every trial.")] = None

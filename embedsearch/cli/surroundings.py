@@ -8,7 +8,7 @@ from pathlib import Path
 from embedsearch.cli.options import SettingChoices
 from embedsearch.data.corpus import open_corpus
 from embedsearch.data.documents import keep_documents, open_documents
-from embedsearch.data.pairs import read_dev_pairs
+from embedsearch.data.pairs import ScoredPairs, read_dev_pairs
 from embedsearch.encoder.backbone import describe, fingerprint, locate
 from embedsearch.errors import UserError
 from embedsearch.methods.base import Needs
@@ -50,6 +50,7 @@ def surroundings(
     backbone = Source(facts.location, print_of, _name(preset.backbone))
     corpus, rows = _READ[needs](preset, choices, place)
     dev = read_dev_pairs(preset.dev)
+    _check_selection(dev, choices.select)
     setting = Setting(
         preset=preset.name,
         backbone=backbone,
@@ -71,7 +72,8 @@ def surroundings(
         f"preset {preset.name}{why}",
         f"backbone {backbone.name}",
         f"corpus {corpus.name} ({rows:,} {_HELD[needs]})" if trains else "no training",
-        f"dev {dev.name} ({len(dev):,} pairs)",
+        f"dev {dev.name} ({len(dev):,} pairs"
+        + (", a TEST set: its scores prove nothing afterwards)" if dev.is_test else ")"),
         f"{device} {precision}, {preset.cpus_per_trial} CPU"
         + (f" and {gpus_each:g} GPU" if gpus_each else "")
         + " a trial",
@@ -110,6 +112,20 @@ def _default_preset(choices: SettingChoices, gpus: float, method: str) -> tuple[
         return "paper", " (there is a GPU)"
     except UserError as error:
         return "demo", f" (paper can't run: {error})"
+
+
+def _check_selection(dev: ScoredPairs, select: str | None) -> None:
+    """A test set that was selected on tests nothing any more, so it takes saying its name."""
+    if select is not None and not (dev.is_test and select == dev.name):
+        raise UserError(
+            f"--select {select}: the pairs selected on are {dev.name}; --select is for allowing a "
+            "test set by its name, and --dev says which pairs"
+        )
+    if dev.is_test and select is None:
+        raise UserError(
+            f"dev pairs '{dev.name}' are a test set: selecting on it makes it worthless as a test; "
+            f"give dev pairs, score it with `embedsearch evaluate`, or say --select {dev.name}"
+        )
 
 
 def _device(wanted: str, gpus: float) -> str:

@@ -49,6 +49,11 @@ class ScoredPairs:
     def __len__(self) -> int:
         return len(self.gold)
 
+    @property
+    def is_test(self) -> bool:
+        """Whether its name says that it is a test set (``stsb-test``, ``SICK_test_annotated``)."""
+        return re.search(r"(^|[-_. ])test([-_. ]|$)", self.name, re.IGNORECASE) is not None
+
 
 def read_dev_pairs(location: str | Path, *, split: Split = "dev") -> ScoredPairs:
     """The scored pairs at ``location``.

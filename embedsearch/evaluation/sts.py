@@ -45,7 +45,7 @@ def score_pairs(
     from scipy import stats  # takes its time, and only scoring needs it
 
     rows = {sentence: row for row, sentence in enumerate(dict.fromkeys(pairs.first + pairs.second))}
-    vectors = np.asarray(embed(list(rows)), dtype=np.float64)
+    vectors = _array(embed(list(rows)))
     norms = np.linalg.norm(vectors, axis=1, keepdims=True)
     zeros = int((norms == 0).sum())
     directions = vectors / np.where(norms == 0, 1.0, norms)
@@ -58,6 +58,13 @@ def score_pairs(
     spearman = 100 * float(stats.spearmanr(cosines, pairs.gold).statistic)
     pearson = 100 * float(stats.pearsonr(cosines, pairs.gold).statistic)
     return PairScore(spearman, pearson, len(pairs), zeros)
+
+
+def _array(vectors: Tensor | NDArray[np.float32]) -> NDArray[np.float64]:
+    if isinstance(vectors, np.ndarray):
+        return vectors.astype(np.float64)
+    made: NDArray[np.float64] = vectors.detach().cpu().double().numpy()
+    return made
 
 
 def _unscorable(cosines: NDArray[np.float64], gold: NDArray[np.float64]) -> str:

@@ -30,6 +30,9 @@ def show_ranking(console: Console, method: str, ranking: Mapping[str, Any]) -> N
     for rank, entry in enumerate(entries, 1):
         place = entry["checkpoint"] or f"none, {entry['why']['checkpoint']}"
         _line(console, f"checkpoint of {rank}: {place}")
+    for rank, entry in enumerate(entries, 1):
+        if entry["tests"]:
+            _line(console, f"tests of {rank} (not ranked by): {_tests(entry['tests'])}")
     for remark in _remarks(ranking):
         _line(console, remark)
 
@@ -64,6 +67,13 @@ def _row(rank: int, entry: Mapping[str, Any], varying: Iterable[str]) -> dict[st
         "seed": ", ".join(str(seed) for seed in entry["seeds"]),
         "run": entry["run_id"],
     }
+
+
+def _tests(scores: Mapping[str, float]) -> str:
+    """The averages, or without any the tasks' own scores, without those of their parts."""
+    averages = {name: value for name, value in scores.items() if "/" not in name}
+    shown = averages or {name: x for name, x in scores.items() if name.count("/") == 1}
+    return ", ".join(f"{name} {value:.2f}" for name, value in list(shown.items())[:8])
 
 
 def _compared(row: Mapping[str, Any], found: Mapping[str, Any]) -> dict[str, str]:

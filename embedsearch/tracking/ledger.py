@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
@@ -15,12 +16,24 @@ from embedsearch.tracking.artifacts import CHECKPOINT_FOLDER, Artifacts
 from embedsearch.tracking.liveness import is_alive
 from embedsearch.tracking.ranking import Group, Ranking, Trial, rank
 from embedsearch.tracking.store import Store
-from embedsearch.tracking.stored import SPEC_ID, StoredRun
+from embedsearch.tracking.stored import PREFIX, SPEC_ID, StoredRun
 
 _OF_LATE = 500
 """Trials that tell how long a step takes."""
 
 _FINAL = [status for status in Status if status.is_final]
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A trial's checkpoint that the store has."""
+
+    run_id: str
+    folder: str
+    name: str
+    """Its method and what told it apart in its sweep."""
+    backbone: str
+    corpus: str
 
 
 class StoreLedger:
@@ -119,13 +132,30 @@ class StoreLedger:
 
         Raises ``UserError`` when the store no longer has it, or ``target`` holds something.
         """
+        self._kept(run_id)[1].fetch_folder(CHECKPOINT_FOLDER, target)
+
+    def checkpoint(self, run_id: str) -> Kept:
+        """A trial's checkpoint by its run id, or the first digits of it; from a server it is
+        fetched once. Raises ``UserError`` when there is no such trial or checkpoint.
+        """
+        run, artifacts = self._kept(run_id)
+        folder = artifacts.folder and artifacts.folder / CHECKPOINT_FOLDER
+        if folder is None:
+            folder = self._store.storage / "checkpoints" / run.run_id
+            if not folder.is_dir():
+                artifacts.fetch_folder(CHECKPOINT_FOLDER, folder)
+        name = f"{run.method} {run.name} ({run.run_id[:6]})"
+        source = {key: run.tags[f"{PREFIX}{key}"] for key in ("backbone", "corpus")}
+        return Kept(run.run_id, str(folder), name, **source)
+
+    def _kept(self, run_id: str) -> tuple[StoredRun, Artifacts]:
         run = self._trial(run_id)
         if _checkpoint(self._store, run) is None:
             raise UserError(
                 f"the checkpoint of run {run.run_id} is not in the store: it was not among "
                 "the best at the end of its sweep; run the sweep with --keep all"
             )
-        Artifacts(self._store, run).fetch_folder(CHECKPOINT_FOLDER, target)
+        return run, Artifacts(self._store, run)
 
     def _trial(self, run_id: str) -> StoredRun:
         prefix = run_id.strip().lower()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from itertools import groupby
 from statistics import fmean, stdev
@@ -63,6 +63,8 @@ class Trial:
     checkpoint: str | None
     ended: int
     """Milliseconds since 1970."""
+    tests: Mapping[str, float] = field(default_factory=dict)
+    """What it scored on test sets, where it was evaluated; never ranked by."""
 
 
 @dataclass(frozen=True)
@@ -107,6 +109,7 @@ class Entry:
             "run_id": leader.run_id,
             "point_id": leader.point_id,
             "step": leader.step,
+            "tests": dict(leader.tests),
             "why": {name: reason for name, (value, reason) in numbers.items() if value is None},
         }
 

@@ -14,6 +14,8 @@ from embedsearch.tracking.stored import SPEC_ID, StoredRun
 
 DEV, START, BEST, STEP = "dev/spearman", "start/dev_spearman", "best/dev_spearman", "best/step"
 SECONDS = "seconds"
+TEST = "test"
+"""First part of the names of test scores."""
 
 KIND = "embedsearch.kind"
 """``sweep`` or ``trial``."""
@@ -135,7 +137,18 @@ def to_trial(run: StoredRun, checkpoint: str | None) -> Trial:
         step=None if step is None else int(step),
         checkpoint=checkpoint,
         ended=run.ended_ms or 0,
+        tests=test_scores(run),
     )
+
+
+def test_scores(run: StoredRun) -> dict[str, float]:
+    """``task/score``, or an average's name, of a trial that was evaluated; the latest of each."""
+    prefix = f"{TEST}/"
+    return {
+        from_name(name).removeprefix(prefix): value
+        for name, value in run.metrics.items()
+        if name.startswith(prefix)
+    }
 
 
 def environment() -> dict[str, Any]:

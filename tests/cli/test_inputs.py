@@ -201,3 +201,16 @@ def test_a_changed_space_is_said_and_only_the_new_point_runs(run: Run, tmp_path:
     code, told, err = run()
     assert code == 0 and len(told["ranked"]) == 2
     assert "1 known, 1 to run" in err and "new" in err
+
+
+def test_a_test_set_is_selected_on_only_where_it_is_named(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "sts-test.csv").write_text("\n".join(PAIRS), encoding="utf-8")
+    code, told, err = run("--dev", "sts-test.csv")
+    assert (code, told) == (2, None)
+    assert "'stsb-test' are a test set" in err
+    assert "--select stsb-test" in err
+    assert run("--select", "stsb-test")[0] == 2
+    code, told, err = run("--dev", "sts-test.csv", "--select", "stsb-test")
+    assert code == 0
+    assert "a TEST set" in err
+    assert told["notes"]["selected_on_test"] == "stsb-test"

@@ -1,0 +1,82 @@
+"""An encoder to be evaluated, loaded only where its embeddings are not known already."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from embedsearch.encoder.backbone import describe, fingerprint
+from embedsearch.encoder.model import Encoder
+from embedsearch.errors import UserError
+from embedsearch.evaluation.embeddings import Embeddings, bound
+from embedsearch.evaluation.task import Subject
+from embedsearch.records import NUMERICS, content_id
+
+KEPT_BYTES = 8 << 30
+"""What all encoders' kept embeddings may take together; the least recently used go first."""
+
+
+@dataclass(frozen=True)
+class Opened:
+    """A subject, its embeddings, and what it is."""
+
+    subject: Subject
+    embeddings: Embeddings
+    key: str
+    """Names all that decides an embedding: files, pooling, device kind, precision, numerics."""
+    said: str
+    """One line on what was chosen."""
+
+
+def open_subject(
+    location: str, pooling: str | None, *, device: str, precision: str, cache_folder: Path | None
+) -> Opened:
+    """The encoder at ``location``, with embeddings kept below ``cache_folder``.
+
+    ``pooling``: None for the folder's own. ``device`` and ``precision`` may be ``auto``, which is
+    what training takes. Raises ``UserError`` for what can't be.
+    """
+    device = _device(device)
+    precision = ("bf16" if device == "cuda" else "fp32") if precision == "auto" else precision
+    facts = describe(location)
+    key = content_id([_content(Path(facts.location)), pooling, device, precision, NUMERICS])
+
+    @cache
+    def encoder() -> Encoder:
+        return Encoder.load(location, pooling).to(device).eval()
+
+    folder = cache_folder / key if cache_folder else None
+    embeddings = Embeddings(_encode(encoder, device, precision), folder)
+    if cache_folder:
+        bound(cache_folder, KEPT_BYTES)
+    own = "its own pooling" if pooling is None else f"{pooling} pooling"
+    said = f"{facts.architecture}, {own} · {device} {precision}, {torch.get_num_threads()} threads"
+    return Opened(Subject(embeddings, encoder), embeddings, key, said)
+
+
+def _encode(
+    encoder: Callable[[], Encoder], device: str, precision: str
+) -> Callable[[Sequence[str]], Tensor]:
+    def encode(texts: Sequence[str]) -> Tensor:
+        with torch.autocast(device, dtype=torch.bfloat16, enabled=precision == "bf16"):
+            return encoder().embed(texts)
+
+    return encode
+
+
+def _content(location: Path) -> str:
+    """Of a backbone's files and those of the modules behind it, which have folders of their own."""
+    folders = sorted(path for path in location.glob("*") if path.is_dir())
+    return content_id([fingerprint(path) for path in (location, *folders)])
+
+
+def _device(wanted: str) -> str:
+    has_gpu = torch.cuda.is_available()
+    if wanted == "cuda" and not has_gpu:
+        raise UserError("device cuda: there is no GPU here; give --device cpu")
+    return ("cuda" if has_gpu else "cpu") if wanted == "auto" else wanted

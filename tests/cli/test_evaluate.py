@@ -1,0 +1,110 @@
+"""``embedsearch evaluate``: targets, what is missing, what is kept and what goes on record."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from embedsearch.cli import main
+from embedsearch.encoder.model import Encoder
+from embedsearch.tracking.store import Store
+from tests.evaluation.tasks.test_sts import make_year
+
+Make = Callable[..., Any]
+Evaluate = Callable[..., tuple[int, Any, str]]
+PAIRS = (
+    "A bird sings.\tA bird is singing.\nA man runs.\tThe sea.\nA red car.\tA car.\n",
+    "5\n0\n3\n",
+)
+
+
+@pytest.fixture
+def evaluate(make_backbone: Make, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Evaluate:
+    """On a tiny backbone and STS12 of three pairs: exit code, JSON, errors."""
+    make_year(tmp_path / "data", a=PAIRS)
+    backbone = str(make_backbone("bert"))
+
+    def run(*words: str, target: str = backbone, tasks: str = "sts12") -> tuple[int, Any, str]:
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as end:
+            main(["evaluate", target, "--tasks", tasks, "--data", "data", "--json", *words])
+        said = capsys.readouterr()
+        assert "Traceback" not in said.err
+        return int(end.value.code or 0), json.loads(said.out) if said.out else None, said.err
+
+    return run
+
+
+def test_scores_are_printed_and_on_record(evaluate: Evaluate, tmp_path: Path) -> None:
+    code, told, _ = evaluate("--pooling", "mean", "--csv", "scores.csv")
+    assert code == 0
+    [task] = told["tasks"]
+    assert (task["name"], task["headline"]) == ("sts12", "all")
+    assert "Spearman" in task["protocol"]
+    assert told["averages"]["avg5"]["reason"] == "1 of 5, without sts13, sts14, sts15, sts16"
+    assert (tmp_path / "scores.csv").read_text().startswith("target,task,kind,score,value")
+    [run] = Store.open().search("evaluations")
+    assert run.metrics["test/sts12/all"] == task["scores"][0]["value"]
+
+
+def test_a_second_call_encodes_nothing(evaluate: Evaluate, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = evaluate("--pooling", "mean")[1]["tasks"][0]["scores"]
+
+    def never(*_: object) -> None:
+        raise AssertionError("all texts are known")
+
+    monkeypatch.setattr(Encoder, "load", never)
+    assert evaluate("--pooling", "mean")[1]["tasks"][0]["scores"] == first
+
+
+def test_another_pooling_is_another_encoder(evaluate: Evaluate) -> None:
+    one, two = (evaluate("--pooling", pooling)[1] for pooling in ("mean", "cls"))
+    assert one["key"] != two["key"]
+    assert one["tasks"][0]["scores"] != two["tasks"][0]["scores"]
+
+
+def test_missing_data_is_one_line_and_the_rest_is_scored(evaluate: Evaluate) -> None:
+    code, told, _ = evaluate("--pooling", "mean", tasks="sts12,stsb")
+    assert code == 0
+    assert [item["name"] for item in told["missing"]] == ["stsb"]
+
+
+@pytest.mark.parametrize(
+    ("words", "options", "error"),
+    [
+        (["--pooling", "mean"], {"tasks": "stsb"}, "no task can run: stsb: no STS/STSBenchmark"),
+        (["--pooling", "mean"], {"tasks": "sts99"}, "there is no task 'sts99'"),
+        (["--pooling", "mean"], {"target": "./nowhere"}, "there is no such folder"),
+        ([], {"target": "runs:/abcdef"}, "no trial in"),
+        ([], {"target": "runs:/x"}, "'x' is no run id"),
+        (["--pooling", "mean", "--device", "cuda"], {}, "there is no GPU here"),
+    ],
+)
+def test_a_mistake_is_one_sentence(
+    words: list[str], options: dict[str, str], error: str, evaluate: Evaluate, tmp_path: Path
+) -> None:
+    import torch
+
+    if "cuda" in words and torch.cuda.is_available():
+        pytest.skip("there is a GPU")
+    code, told, err = evaluate(*words, **options)
+    assert (code, told) == (2, None)
+    assert error in err.splitlines()[-1]
+    assert not (tmp_path / "mlruns").exists()
+
+
+def test_a_trial_of_the_store_is_found_by_its_id(evaluate: Evaluate, make_backbone: Make) -> None:
+    words = ["train", "frozen", "pooling=mean", "--preset", "demo", "--json"]
+    with pytest.raises(SystemExit):
+        main([*words, "--backbone", str(make_backbone("bert"))])
+    [trial] = Store.open().search("frozen", kind="trial")
+    for name in (trial.run_id, f"runs:/{trial.run_id}", trial.run_id[:8]):
+        code, told, err = evaluate(target=name)
+        assert (code, told["target"]) == (0, trial.run_id), err
+    [trial] = Store.open().search("frozen", kind="trial")
+    assert trial.metrics["test/sts12/all"] == told["tasks"][0]["scores"][0]["value"]
+    assert trial.tags["embedsearch.looks"] == "3"

@@ -1,0 +1,63 @@
+"""Test scores on record: on the trial's run, as a run of their own, and counted."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from embedsearch.tracking import evaluations
+from embedsearch.tracking.ledger import StoreLedger
+from embedsearch.tracking.ranking import Ranking
+from embedsearch.tracking.store import Store
+from tests.tracking.conftest import make_spec, record_scores
+
+
+def score(name: str, value: float | None, reason: str = "") -> dict[str, Any]:
+    return {"name": name, "value": value, "sd": None, "reason": reason}
+
+
+def found(*tasks: str, target: str = "nano") -> dict[str, Any]:
+    scores = [score("all", 40.0), score("ndcg@10", None, "no query")]
+    return {
+        "target": target,
+        "name": target,
+        "encoder": "bert, mean pooling",
+        "key": "k" * 16,
+        "tasks": [{"name": name, "fingerprint": "f" * 16, "scores": scores} for name in tasks],
+        "averages": {
+            "avg5": score("avg5", 50.0, "4 of 5, without sts12"),
+            "avg7": score("avg7", 60.0),
+        },
+        "missing": [],
+    }
+
+
+def best(store: Store) -> Ranking:
+    return StoreLedger(store).best("scd")
+
+
+def test_every_look_is_a_run_and_is_counted(store: Store) -> None:
+    evaluations.record(store, found("sts12", "stsb"), None)
+    evaluations.record(store, found("stsb", target="other"), None)
+    assert evaluations.looks(store) == {"stsb": 2, "sts12": 1}
+    runs = store.search(evaluations.EXPERIMENT)
+    assert {run.status for run in runs} == {"FINISHED"}
+    [run] = [run for run in runs if run.name == "nano"]
+    assert run.metrics == {"test/sts12/all": 40.0, "test/stsb/all": 40.0, "test/avg7": 60.0}
+    assert run.tags["embedsearch.test.sts12"] == "f" * 16
+    assert store.artifacts
+    [file] = store.artifacts.rglob(f"{run.run_id}/artifacts/evaluation.json")
+    assert json.loads(file.read_text()) == found("sts12", "stsb")
+
+
+def test_a_trial_s_run_has_its_test_scores_and_they_rank_nothing(store: Store) -> None:
+    record_scores(store, (make_spec(0.1), 61.0), (make_spec(0.2), 60.0))
+    [second] = [r for r in store.search("scd", kind="trial") if r.params["alpha"] == "0.2"]
+    evaluations.record(store, found("sts12", target=second.run_id), second.run_id)
+    assert evaluations.looks_of(store, second.run_id) == 1
+    evaluations.record(store, found("sts12", target=second.run_id), second.run_id)
+    assert evaluations.looks_of(store, second.run_id) == 2
+    first = best(store).entries[0].leader
+    assert (first.values["alpha"], first.tests) == (0.1, {})
+    entries = StoreLedger(store).best("scd", top=2).entries
+    assert entries[1].leader.tests == {"sts12/all": 40.0, "avg7": 60.0}
