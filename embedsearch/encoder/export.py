@@ -6,26 +6,23 @@ import json
 from pathlib import Path
 from typing import Any
 
-import torch
 from safetensors.torch import save_file
 
 from embedsearch.encoder.model import Encoder, quiet_transformers
-from embedsearch.encoder.pooling import LAYERS
+from embedsearch.encoder.pooling import LAYERS, layer_weights
 from embedsearch.encoder.projection import Projection
+from embedsearch.encoder.saved import ACTIVATIONS
 
 _MODULES = "sentence_transformers.models."
-_ACTIVATIONS = {
-    "tanh": "torch.nn.modules.activation.Tanh",
-    "identity": "torch.nn.modules.linear.Identity",
-}
 
 
 def export(encoder: Encoder, folder: Path) -> None:
     """Write ``encoder`` to ``folder`` in the format of ``SentenceTransformer.save``.
 
     ``SentenceTransformer(folder)`` gives the same embeddings, ``AutoModel.from_pretrained(folder)``
-    the backbone (of T5, ``T5EncoderModel`` the encoder). A projection becomes a ``Dense`` module.
-    Safetensors only; the heads of training are not part of an encoder.
+    the backbone (of T5, ``T5EncoderModel`` the encoder), ``Encoder.load(folder)`` the encoder. A
+    projection becomes a ``Dense`` module. Safetensors only; the heads of training are not part of
+    an encoder.
     """
     folder.mkdir(parents=True, exist_ok=True)
     layers = LAYERS[encoder.pooling]
@@ -36,7 +33,7 @@ def export(encoder: Encoder, folder: Path) -> None:
         _set_in_config(folder, output_hidden_states=True)
     modules = [{"idx": 0, "name": "0", "path": "", "type": f"{_MODULES}Transformer"}]
     if len(layers) > 1:
-        _layer_weights(encoder, layers, folder / "1_WeightedLayerPooling")
+        _layer_weights(encoder, folder / "1_WeightedLayerPooling")
         modules.append(_module(1, "WeightedLayerPooling"))
     _json(folder / f"{len(modules)}_Pooling" / "config.json", _pooling(encoder))
     modules.append(_module(len(modules), "Pooling"))
@@ -65,12 +62,9 @@ def _pooling(encoder: Encoder) -> dict[str, Any]:
     }
 
 
-def _layer_weights(encoder: Encoder, layers: tuple[int, ...], folder: Path) -> None:
+def _layer_weights(encoder: Encoder, folder: Path) -> None:
     """All hidden states, embeddings' first, with weight 1 for those that are averaged."""
-    states = encoder.facts.layers + 1
-    weights = torch.zeros(states)
-    for layer in layers:
-        weights[layer] += 1
+    weights = layer_weights(encoder.pooling, encoder.facts.layers + 1)
     config = {
         "word_embedding_dimension": encoder.facts.dim,
         "layer_start": 0,
@@ -85,7 +79,7 @@ def _dense(projection: Projection, folder: Path) -> None:
         "in_features": projection.linear.in_features,
         "out_features": projection.width,
         "bias": True,
-        "activation_function": _ACTIVATIONS[projection.activation],
+        "activation_function": ACTIVATIONS[projection.activation],
     }
     _json(folder / "config.json", config)
     weights = {name: value.detach().cpu() for name, value in projection.state_dict().items()}

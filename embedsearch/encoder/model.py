@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -14,6 +15,7 @@ from embedsearch.encoder.backbone import BackboneFacts, describe
 from embedsearch.encoder.dropout import draw_fast, dropout_at
 from embedsearch.encoder.pooling import LAYERS, pool
 from embedsearch.encoder.projection import Projection
+from embedsearch.encoder.saved import Saved, read_saved
 from embedsearch.encoder.tokenizer import load_tokenizer
 from embedsearch.errors import UserError
 
@@ -44,15 +46,24 @@ class Encoder(nn.Module):
         self.projection = projection
 
     @classmethod
-    def load(cls, location: str, pooling: str) -> Encoder:
+    def load(cls, location: str, pooling: str | None = None) -> Encoder:
         """The encoder at ``location`` (``nano``, folder or hub name), in float32.
 
-        Of a T5 the encoder alone is loaded. A projection that was exported is not.
+        Without ``pooling`` it is what ``export`` or sentence-transformers wrote there, projection
+        included (``read_saved``); texts are still cut at the backbone's own limit, where
+        sentence-transformers would cut them at its ``max_seq_length``. With ``pooling`` it is the
+        backbone under that pooling, whatever else the folder holds. Of a T5 the encoder alone is
+        loaded.
 
-        Raises ``UserError`` where the architecture is not supported or a weight is missing.
+        Raises ``UserError`` where the architecture is not supported, a weight is missing, or no
+        pooling is said.
         """
         facts = describe(location)
-        return cls(_load_transformer(facts), load_tokenizer(facts.location), facts, pooling)
+        saved = Saved(pooling) if pooling else read_saved(Path(facts.location), facts.layers)
+        if saved is None:
+            raise UserError(f"{location} has no pooling of its own: say --pooling cls or mean")
+        transformer, tokenizer = _load_transformer(facts), load_tokenizer(facts.location)
+        return cls(transformer, tokenizer, facts, saved.pooling, saved.projection)
 
     @property
     def dim(self) -> int:

@@ -14,6 +14,14 @@ normalise behind their last layer only: their last state is normalised, the othe
 residual stream as it is."""
 
 
+def layer_weights(pooling: str, states: int) -> Tensor:
+    """How often each of ``states`` hidden states is in the average of a pooling, (states,)."""
+    weights = torch.zeros(states)
+    for layer in LAYERS[pooling]:
+        weights[layer] += 1
+    return weights
+
+
 def pool(pooling: str, hidden: Sequence[Tensor], mask: Tensor) -> Tensor:
     """One vector a sentence, (batch, dim).
 
