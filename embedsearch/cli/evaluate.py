@@ -26,6 +26,9 @@ def evaluate(
     ] = None,
     device: Annotated[str, Option(help="auto, cpu or cuda.")] = "auto",
     precision: Annotated[str, Option(help="auto, fp32 or bf16.")] = "auto",
+    against: Annotated[
+        str | None, Option(metavar="PAPER", help="Beside its printed numbers: scd, informin, ….")
+    ] = None,
     csv: Annotated[Path | None, Option(metavar="FILE", help="Every score, a row each.")] = None,
     store: options.Store = None,
     json: options.Json = False,
@@ -43,10 +46,15 @@ def evaluate(
     from embedsearch.errors import UserError
     from embedsearch.evaluation.subject import open_subject
     from embedsearch.evaluation.suite import Missing, choose
+    from embedsearch.report.against import against as beside
+    from embedsearch.report.against_table import show_against
+    from embedsearch.report.printed import load_printed
     from embedsearch.report.scores import show_scores, to_csv
     from embedsearch.tracking import evaluations
     from embedsearch.tracking.store import Store
 
+    if against:
+        load_printed(against)  # a misspelt one before anything is scored
     where = Store.open(store)
     found_target = find_target(target, where)
     chosen = choose([name for name in tasks.split(",") if name], data)
@@ -65,6 +73,9 @@ def evaluate(
     console.print(said, soft_wrap=True, markup=False, highlight=False)
     examination = examine(found_target, opened, chosen, Console(stderr=True))
     found = examination.to_json()
+    if against:
+        compared = beside(against, examination.numbers(), *examination.origin(pooling))
+        found["against"] = compared.to_json()
     evaluations.record(where, found, found_target.run_id)
     if csv:
         write_text(csv.expanduser(), to_csv(found))
@@ -74,6 +85,8 @@ def evaluate(
         sys.stdout.write(dumps(found, indent=1, allow_nan=False, ensure_ascii=False) + "\n")
     else:
         show_scores(console, found)
+        if against:
+            show_against(console, found["against"])
         seen = evaluations.looks(where)
         names = [row["name"] for row in found["tasks"]]
         said = ", ".join(f"{name} {seen[name]}" for name in names)

@@ -36,6 +36,18 @@ class Examination:
             "missing": [asdict(item) for item in self.missing],
         }
 
+    def numbers(self) -> dict[str, float]:
+        """What there is, by task (its headline), by ``task/score``, and whole averages."""
+        named = {f"{f.task.name}/{s.name}": s for f in self.found for s in f.outcome.scores}
+        named |= {item.task.name: item.score for item in self.found}
+        averages = suite.averages(self.found)
+        named |= {name: score for name, score in averages.items() if not score.reason}
+        return {name: s.value for name, s in named.items() if s.value is not None}
+
+    def origin(self, pooling: str | None) -> tuple[str, str]:
+        """The backbone, and the corpus it was trained on: none where its pooling was chosen here."""
+        return self.target.backbone, self.target.corpus or ("none" if pooling else "not known")
+
 
 def examine(
     target: Target, opened: Opened, chosen: Sequence[Chosen | Missing], console: Console
@@ -55,7 +67,8 @@ def examine(
             found.append(item)
             progress.update(bar, advance=1, description=f"scored {item.task.name}")
             if not console.is_terminal:
-                _say(console, f"{item.task.name} {item.seconds:.1f} s")
+                said = f"scored {item.task.name} in {item.seconds:.1f} s"
+                console.print(said, soft_wrap=True, markup=False, highlight=False)
     return Examination(target, opened, tuple(found), missing)
 
 
@@ -78,7 +91,3 @@ def _as_json(item: Found) -> dict[str, Any]:
         "scores": [asdict(score) for score in item.outcome.scores],
         "notes": list(item.outcome.notes),
     }
-
-
-def _say(console: Console, text: str) -> None:
-    console.print(text, soft_wrap=True, markup=False, highlight=False)

@@ -10,6 +10,8 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from embedsearch.report.rows import show_line
+
 Row = Mapping[str, Any]
 """One task as ``Examination.to_json`` has it: name, kind, protocol, headline, scores, notes."""
 
@@ -27,13 +29,13 @@ def show_scores(console: Console, found: Mapping[str, Any]) -> None:
     if found["tasks"]:
         console.print(table)
     for protocol, names in _protocols(found["tasks"]).items():
-        _line(console, f"{', '.join(names)}: {protocol}")
+        show_line(console, f"{', '.join(names)}: {protocol}")
     for row in found["tasks"]:
         remarks = [*_reasons(row["scores"]), *row["notes"]]
         if remarks:
-            _line(console, f"{row['name']}: {'; '.join(remarks)}")
+            show_line(console, f"{row['name']}: {'; '.join(remarks)}")
     for missing in found["missing"]:
-        _line(console, f"not run: {missing['name']}: {missing['reason']}")
+        show_line(console, f"not run: {missing['name']}: {missing['reason']}")
 
 
 def to_csv(found: Mapping[str, Any]) -> str:
@@ -86,7 +88,3 @@ def _protocols(rows: Iterable[Row]) -> dict[str, list[str]]:
     for row in rows:
         protocols.setdefault(row["protocol"], []).append(row["name"])
     return protocols
-
-
-def _line(console: Console, text: str) -> None:
-    console.print(text, soft_wrap=True, markup=False, highlight=False)

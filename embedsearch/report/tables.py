@@ -7,49 +7,47 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from rich.console import Console
-from rich.table import Table
 
 from embedsearch.labels import assigned
+from embedsearch.report.rows import show_line, show_rows
 
 
 def show_ranking(console: Console, method: str, ranking: Mapping[str, Any]) -> None:
     """Print a ranking: its ``group``, the ``best`` of its ``points``, ties and ``others``."""
     group, entries = ranking["group"], ranking["best"]
-    _line(console, f"{method}: best of {_count(ranking['points'], 'point')} on {group['name']}")
-    _line(console, f"scores: {group['protocol']}")
+    show_line(console, f"{method}: best of {_count(ranking['points'], 'point')} on {group['name']}")
+    show_line(console, f"scores: {group['protocol']}")
     varying = set(ranking["varying"]) or set(entries[0]["values"])
     rows = [_row(rank, entry, varying) for rank, entry in enumerate(entries, 1)]
     if console.is_terminal:
-        console.print(_table(rows))
+        show_rows(console, rows)
     else:
         for row in rows:
             _lines(console, row)
     fixed = {k: v for k, v in entries[0]["values"].items() if k not in varying}
     if fixed:
-        _line(console, f"in all of them: {assigned(fixed, sorted(fixed))}")
+        show_line(console, f"in all of them: {assigned(fixed, sorted(fixed))}")
     for rank, entry in enumerate(entries, 1):
         place = entry["checkpoint"] or f"none, {entry['why']['checkpoint']}"
-        _line(console, f"checkpoint of {rank}: {place}")
+        show_line(console, f"checkpoint of {rank}: {place}")
     for rank, entry in enumerate(entries, 1):
         if entry["tests"]:
-            _line(console, f"tests of {rank} (not ranked by): {_tests(entry['tests'])}")
+            show_line(console, f"tests of {rank} (not ranked by): {_tests(entry['tests'])}")
     for remark in _remarks(ranking):
-        _line(console, remark)
+        show_line(console, remark)
 
 
 def show_comparison(console: Console, found: Mapping[str, Any]) -> None:
     """Print an experiment's table, ``Comparison.to_json``: what it is, its rows, what to know."""
     source = ", ".join(part for part in (found["paper"], found["table"]) if part)
-    _line(console, f"{found['experiment']}: {found['about']}" + (f" ({source})" if source else ""))
-    _line(console, found["setting"])
+    show_line(
+        console, f"{found['experiment']}: {found['about']}" + (f" ({source})" if source else "")
+    )
+    show_line(console, found["setting"])
     rows = [_compared(row, found) for row in found["rows"]]
-    if console.is_terminal:
-        console.print(_table(rows))
-    else:
-        for line in _aligned([list(rows[0]), *(list(row.values()) for row in rows)]):
-            _line(console, line)
+    show_rows(console, rows)
     for remark in _remarks_on_comparison(found):
-        _line(console, remark)
+        show_line(console, remark)
 
 
 def mean_and_spread(scores: Sequence[float], mean: float, sd: float | None) -> str:
@@ -128,15 +126,6 @@ def _without_score(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     return [f"{kind}: {', '.join(names)}: {reason}" for (kind, reason), names in reasons.items()]
 
 
-def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Rows of cells as lines, the columns two spaces apart."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return [
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-        for row in rows
-    ]
-
-
 def _remarks(ranking: Mapping[str, Any]) -> list[str]:
     first, tied = ranking["best"][0], ranking["tied"]
     out = []
@@ -157,17 +146,6 @@ def _count(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
-def _table(rows: Sequence[Mapping[str, str]]) -> Table:
-    table = Table(*rows[0])
-    for row in rows:
-        table.add_row(*row.values())
-    return table
-
-
 def _lines(console: Console, row: Mapping[str, str]) -> None:
     for name, value in row.items():
-        _line(console, f"{name}: {value}")
-
-
-def _line(console: Console, text: str) -> None:
-    console.print(text, soft_wrap=True, markup=False, highlight=False)
+        show_line(console, f"{name}: {value}")
