@@ -37,15 +37,21 @@ class Examination:
         }
 
     def numbers(self) -> dict[str, float]:
-        """What there is, by task (its headline), by ``task/score``, and whole averages."""
-        named = {f"{f.task.name}/{s.name}": s for f in self.found for s in f.outcome.scores}
+        """What there is, by task (its headline), by ``task/score`` without those of parts, and
+        whole averages."""
+        named = {
+            f"{item.task.name}/{score.name}": score
+            for item in self.found
+            for score in item.outcome.scores
+            if "/" not in score.name
+        }
         named |= {item.task.name: item.score for item in self.found}
         averages = suite.averages(self.found)
         named |= {name: score for name, score in averages.items() if not score.reason}
         return {name: s.value for name, s in named.items() if s.value is not None}
 
     def origin(self, pooling: str | None) -> tuple[str, str]:
-        """The backbone, and the corpus it was trained on: none where its pooling was chosen here."""
+        """The backbone and its corpus: none where the pooling was chosen here, so untrained."""
         return self.target.backbone, self.target.corpus or ("none" if pooling else "not known")
 
 

@@ -24,9 +24,10 @@ def show_against(console: Console, found: Mapping[str, Any]) -> None:
             show_rows(console, rows)
         for remark in _remarks(table):
             show_line(console, remark)
-    for kind in ("not_measured", "not_printed"):
-        if found[kind]:
-            show_line(console, f"{kind.replace('_', ' ')}: {', '.join(found[kind])}")
+    unprinted = [name for name in found["not_printed"] if "/" not in name]
+    for kind, names in (("not measured", found["not_measured"]), ("not printed", unprinted)):
+        if names:
+            show_line(console, f"{kind}: {', '.join(names)}")
 
 
 def _lines(table: Mapping[str, Any]) -> list[dict[str, str]]:

@@ -15,13 +15,14 @@ from dataclasses import dataclass
 from rich.console import Console
 from rich.table import Table
 
-from experiments.benchmarks import commands, evaluation, memory, mining, overhead, training
+from experiments.benchmarks import commands, evaluation, memory, mining, overhead, suite, training
 from experiments.benchmarks.row import Inputs, Row
 
 BENCHMARKS: dict[str, Callable[[Inputs], Iterator[Row]]] = {
     "overhead": overhead.rows,
     "training": training.rows,
     "evaluation": evaluation.rows,
+    "suite": suite.rows,
     "memory": memory.rows,
     "commands": commands.rows,
     "mining": mining.rows,
@@ -45,6 +46,7 @@ def options() -> Options:
     parser.add_argument("--corpus", default="demo")
     parser.add_argument("--dev", default="demo")
     parser.add_argument("--documents", default="demo", help="of `mining`")
+    parser.add_argument("--data", help="the folder of evaluation data, of `suite`")
     parser.add_argument("--steps", type=int, default=60)
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--threads", type=int, default=2)

@@ -13,6 +13,8 @@ class Inputs:
     corpus: str = "demo"
     dev: str = "demo"
     documents: str = "demo"
+    data: str | None = None
+    """The folder of evaluation data; None leaves out what needs one."""
     steps: int = 60
     repeats: int = 5
     threads: int = 2

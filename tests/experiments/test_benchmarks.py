@@ -8,9 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from experiments.benchmarks import commands, evaluation, memory, mining, training
+from experiments.benchmarks import commands, evaluation, memory, mining, suite, training
 from experiments.benchmarks.backbone import make_backbone
 from experiments.benchmarks.row import Inputs, Row
+from tests.cli.test_evaluate import PAIRS
+from tests.evaluation.tasks.test_sts import make_year
 
 TINY = Inputs(steps=2, repeats=1, threads=1)
 
@@ -19,6 +21,14 @@ TINY = Inputs(steps=2, repeats=1, threads=1)
 def test_beside_sentence_transformers(rows: Callable[[Inputs], Iterator[Row]]) -> None:
     [row] = rows(TINY)
     assert float(row.ratio.removesuffix("x")) > 0
+
+
+def test_the_suite_beside_its_peers(tmp_path: Path) -> None:
+    """Which score the same, or there is no row."""
+    assert list(suite.rows(TINY)) == []
+    make_year(tmp_path, a=PAIRS)
+    peer, loop, again = suite.rows(replace(TINY, data=str(tmp_path)))
+    assert "1 STS tasks" in peer.what and "SentEval" in loop.peer and again.ratio.endswith("%")
 
 
 def test_commands_on_a_store() -> None:

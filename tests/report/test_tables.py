@@ -10,7 +10,7 @@ def entry(score: float, **fields: Any) -> dict[str, Any]:
     return {
         "score": score, "sd": None, "start_score": 50.0, "checkpoint": "/store/checkpoint",
         "values": {"lambda": 0.01, "alpha": 0.1, "pooling": "[cls]"}, "seeds": [0],
-        "scores": [score], "run_id": "a" * 32, "why": {}, **fields,
+        "scores": [score], "run_id": "a" * 32, "why": {}, "tests": {}, **fields,
     }  # fmt: skip
 
 
@@ -46,6 +46,14 @@ def test_a_table_on_a_terminal() -> None:
     text = shown(ranking(entry(62.0), entry(61.0)), terminal=True)
     assert "│ 62.00" in text
     assert "│ 61.00" in text
+
+
+def test_test_scores_stand_beside_and_rank_nothing() -> None:
+    tests = {"sts12/all": 40.0, "sts12/topic/a": 1.0}
+    line = "tests of 1 (not ranked by): "
+    assert f"{line}sts12/all 40.00\n" in shown(ranking(entry(62.0, tests=tests)))
+    assert f"{line}avg7 60.00\n" in shown(ranking(entry(62.0, tests={**tests, "avg7": 60.0})))
+    assert line not in shown(ranking(entry(62.0)))
 
 
 def test_everything_is_shown_where_nothing_varies() -> None:
