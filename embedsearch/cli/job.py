@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -35,6 +36,8 @@ class Job:
     points: GridPoints
     sweep: Sweep
     reused: Mapping[str, TrialResult]
+    refused: Sequence[str] = ()
+    """Why points can't run on the backbone, for each of them."""
     change: Change | None = None
     """Since earlier sweeps of the grid; None for a single trial."""
 
@@ -62,6 +65,7 @@ class Job:
         excluded = f", {points.excluded} excluded by conditions" if points.excluded else ""
         lines = [f"{trials}{dropped}{excluded}, {known} known, {len(self.missing)} to run, "
                  f"{at_once} at once"]  # fmt: skip
+        lines += [f"{n} can't run here: {reason}" for reason, n in Counter(self.refused).items()]
         lines += self.change.said() if self.change else []
         if "around" in self.sweep.notes:
             centre = json.loads(str(self.sweep.notes["centre"]))
@@ -85,7 +89,7 @@ def make_job(choices: Choices, ledger: StoreLedger, gpus: float, address: str | 
         choices, space, surroundings(choices, gpus, address, space.name, needs), ledger
     )
     points, notes = layout.points()
-    specs = layout.specs(points)
+    specs, refused = layout.sorted_out(points)
     reused = known(specs, ledger, layout.surroundings.place)
     sweep = Sweep(
         method=space.name,
@@ -94,7 +98,7 @@ def make_job(choices: Choices, ledger: StoreLedger, gpus: float, address: str | 
         specs=specs,
         notes=notes,
     )
-    return Job(space, layout.surroundings, points, sweep, reused, layout.change(specs))
+    return Job(space, layout.surroundings, points, sweep, reused, refused, layout.change(specs))
 
 
 def known(
@@ -145,7 +149,21 @@ class _Layout:
         return points, {**notes, "setting": self._setting_id()}
 
     def specs(self, points: GridPoints) -> tuple[TrialSpec, ...]:
-        return tuple(map(self.surroundings.setting.spec, points.points))
+        """The trials of those points that can run on the backbone."""
+        return self.sorted_out(points)[0]
+
+    def sorted_out(self, points: GridPoints) -> tuple[tuple[TrialSpec, ...], list[str]]:
+        """Those trials, and why the other points can't run; ``UserError`` where none can."""
+        specs: list[TrialSpec] = []
+        refused: list[UserError] = []
+        for point in points.points:
+            try:
+                specs.append(self.surroundings.setting.spec(point))
+            except UserError as error:
+                refused.append(error)
+        if refused and not specs:
+            raise refused[0]
+        return tuple(specs), list(map(str, refused))
 
     def change(self, specs: Sequence[TrialSpec]) -> Change | None:
         """What is new in the grid, and what has left it, since it was swept in this setting."""

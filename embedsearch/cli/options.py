@@ -33,7 +33,8 @@ class SettingChoices:
     max_trials: Annotated[int | None, Option(min=1, help="At most so many points.")] = None
     preset: Annotated[str | None, Option(help="demo, paper, or a YAML file of your own.")] = None
     backbone: Annotated[
-        str | None, Option(metavar="NAME|FOLDER", help="nano, a hub name or a folder.")
+        str | None,
+        Option(metavar="NAME|FOLDER|FILE", help="nano, a hub name, a folder, word vectors."),
     ] = None
     corpus: Annotated[
         str | None, Option(metavar="FILE|hf:…", help="Sentences to train on, or documents.")
@@ -76,7 +77,9 @@ class Choices(SettingChoices):
         str | None, Option(help="A named part of the method's search space; its first if none.")
     ] = None
     around: Annotated[str | None, Option(metavar="RUN_ID", help="Centre of a fine grid.")] = None
-    pooling: Annotated[str | None, Option(help="cls, eos, mean, first_last or top2.")] = None
+    pooling: Annotated[
+        str | None, Option(help="cls, eos, mean, first_last, top2; frozen: static.")
+    ] = None
     single: bool = False
     """One trial at the method's defaults, no grid. Not an option: the command decides."""
 

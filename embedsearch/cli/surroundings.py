@@ -185,9 +185,9 @@ def _storage(choices: SettingChoices) -> Path:
 
 
 def _name(location: str) -> str:
-    """``nano`` and hub names as they are, folders by their own name."""
+    """``nano`` and hub names as they are, folders and files by their own name."""
     path = Path(location).expanduser()
-    return path.resolve().name if path.is_dir() else location
+    return path.resolve().name if path.exists() else location
 
 
 def _absolute(location: str) -> str:

@@ -6,9 +6,10 @@ import hashlib
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from embedsearch.encoder.tokenizer import load_tokenizer, outer_tokens
+from embedsearch.encoder.word_files import ENDINGS, holds_words, word_dim, word_sources
 from embedsearch.errors import UserError
 
 EMBEDDED = ("nano", "nano-t5")
@@ -27,6 +28,10 @@ _RATES = {
 SUPPORTED = tuple(_RATES)
 """Architectures (``model_type``) whose every dropout, attention's included, a view can set."""
 
+WORD_TABLE = "word table"
+"""The architecture of word vectors, which nothing trains."""
+
+_UNCUT = 1 << 30
 _T5_TOKENS = 512
 _FILES = ["*.json", "*.safetensors", "vocab.txt", "merges.txt", "*.model"]
 
@@ -36,14 +41,14 @@ class BackboneFacts:
     """What a method must know of a backbone before the start."""
 
     location: str
-    """A folder."""
+    """A folder, or a file of word vectors."""
     architecture: str
-    """``model_type`` of its config, one of ``SUPPORTED``."""
+    """``model_type`` of its config, one of ``SUPPORTED``; or ``WORD_TABLE``."""
     dim: int
     layers: int
-    """Of the encoder."""
+    """Of the encoder; a word table has none."""
     max_tokens: int
-    """Longest input, special tokens included."""
+    """Longest input, special tokens included; a word table's has no end."""
     dropout: float
     """The highest rate of its own config."""
     opening: str | None
@@ -51,29 +56,38 @@ class BackboneFacts:
     closing: str | None
     """The special token behind every text (``[SEP]``, ``</s>``)."""
 
+    @classmethod
+    def of_words(cls, location: str, dim: int) -> Self:
+        """Those of a word table."""
+        return cls(location, WORD_TABLE, dim, 0, _UNCUT, 0.0, None, None)
+
 
 def locate(location: str) -> Path:
-    """The folder of a backbone: one of ``EMBEDDED``, a folder, or a hub name's local copy.
+    """Where a backbone is: one of ``EMBEDDED``, a folder, a file of word vectors, or a hub name's
+    local copy.
 
     Raises ``UserError`` where it is none of these, or the hub can't be reached.
     """
     if location in EMBEDDED:
         return Path(str(resources.files("embedsearch") / "data" / "demo" / location))
-    folder = Path(location).expanduser()
-    if folder.is_dir():
-        return folder.resolve()
-    if location.startswith((".", "/", "~")) or location.count("/") > 1:
-        raise UserError(f"backbone '{location}': there is no such folder")
+    path = Path(location).expanduser()
+    if path.exists():
+        return path.resolve()
+    is_path = location.startswith((".", "/", "~")) or location.endswith(ENDINGS)
+    if is_path or location.count("/") > 1:
+        raise UserError(f"backbone '{location}': there is no such folder or file")
     return _from_hub(location)
 
 
 def describe(location: str) -> BackboneFacts:
-    """Read config and tokenizer of the backbone at ``location``.
+    """Read config and tokenizer of the backbone at ``location``, or the first word of its vectors.
 
     Raises ``UserError`` for an architecture that is not supported, weights that are not
     safetensors, or a tokenizer that can't be loaded.
     """
     folder = locate(location)
+    if holds_words(folder):
+        return BackboneFacts.of_words(str(folder), word_dim(folder))
     config = _config(folder, location)
     architecture = str(config.model_type)
     if architecture not in SUPPORTED:
@@ -98,10 +112,11 @@ def describe(location: str) -> BackboneFacts:
     )
 
 
-def fingerprint(folder: Path) -> str:
-    """Names the content of weights, config and tokenizer, wherever they lie."""
+def fingerprint(location: Path) -> str:
+    """Names the content of weights, config and tokenizer, or of word vectors, wherever they lie."""
     digest = hashlib.sha256()
-    for path in sorted({path for pattern in _FILES for path in folder.glob(pattern)}):
+    found = [path for pattern in _FILES for path in location.glob(pattern)]
+    for path in sorted(set(found)) if location.is_dir() else word_sources(location):
         digest.update(f"{path.name}\0{path.stat().st_size}\0".encode())
         with path.open("rb") as file:
             while block := file.read(1 << 22):

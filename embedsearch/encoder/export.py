@@ -12,6 +12,7 @@ from embedsearch.encoder.model import Encoder, quiet_transformers
 from embedsearch.encoder.pooling import LAYERS, layer_weights
 from embedsearch.encoder.projection import Projection
 from embedsearch.encoder.saved import ACTIVATIONS
+from embedsearch.encoder.words import WordTable
 
 _MODULES = "sentence_transformers.models."
 
@@ -21,29 +22,50 @@ def export(encoder: Encoder, folder: Path) -> None:
 
     ``SentenceTransformer(folder)`` gives the same embeddings, ``AutoModel.from_pretrained(folder)``
     the backbone (of T5, ``T5EncoderModel`` the encoder), ``Encoder.load(folder)`` the encoder. A
-    projection becomes a ``Dense`` module. Safetensors only; the heads of training are not part of
-    an encoder.
+    word table becomes a ``StaticEmbedding`` module, a projection a ``Dense``. Safetensors only; the
+    heads of training are not part of an encoder.
     """
     folder.mkdir(parents=True, exist_ok=True)
+    if isinstance(encoder.transformer, WordTable):
+        modules = _words(encoder.transformer, encoder.tokenizer, folder)
+    else:
+        modules = _transformer(encoder, folder)
+    if encoder.projection is not None:
+        _dense(encoder.projection, folder / f"{len(modules)}_Dense")
+        modules.append(_module(len(modules), "Dense"))
+    _json(folder / "modules.json", modules)
+    _json(folder / "config_sentence_transformers.json", {"similarity_fn_name": "cosine"})
+
+
+def _words(table: WordTable, tokenizer: Any, folder: Path) -> list[dict[str, Any]]:
+    weights = {name: value.detach().cpu() for name, value in table.state_dict().items()}
+    save_file(weights, folder / "model.safetensors")
+    tokenizer.backend_tokenizer.no_truncation()
+    tokenizer.backend_tokenizer.save(str(folder / "tokenizer.json"))
+    return [_first_module("StaticEmbedding")]
+
+
+def _transformer(encoder: Encoder, folder: Path) -> list[dict[str, Any]]:
+    """Backbone and pooling."""
     layers = LAYERS[encoder.pooling]
     with quiet_transformers():
         encoder.transformer.save_pretrained(folder)  # type: ignore[operator]
     encoder.tokenizer.save_pretrained(folder)
     if len(layers) > 1:
         _set_in_config(folder, output_hidden_states=True)
-    modules = [{"idx": 0, "name": "0", "path": "", "type": f"{_MODULES}Transformer"}]
+    modules = [_first_module("Transformer")]
     if len(layers) > 1:
         _layer_weights(encoder, folder / "1_WeightedLayerPooling")
         modules.append(_module(1, "WeightedLayerPooling"))
     _json(folder / f"{len(modules)}_Pooling" / "config.json", _pooling(encoder))
     modules.append(_module(len(modules), "Pooling"))
-    if encoder.projection is not None:
-        _dense(encoder.projection, folder / f"{len(modules)}_Dense")
-        modules.append(_module(len(modules), "Dense"))
-    _json(folder / "modules.json", modules)
     limit = {"max_seq_length": encoder.facts.max_tokens, "do_lower_case": False}
     _json(folder / "sentence_bert_config.json", limit)
-    _json(folder / "config_sentence_transformers.json", {"similarity_fn_name": "cosine"})
+    return modules
+
+
+def _first_module(kind: str) -> dict[str, Any]:
+    return {"idx": 0, "name": "0", "path": "", "type": f"{_MODULES}{kind}"}
 
 
 def _module(index: int, kind: str) -> dict[str, Any]:

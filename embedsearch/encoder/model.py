@@ -11,12 +11,13 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pad_sequence
 
-from embedsearch.encoder.backbone import BackboneFacts, describe
+from embedsearch.encoder.backbone import WORD_TABLE, BackboneFacts, describe
 from embedsearch.encoder.dropout import draw_fast, dropout_at
 from embedsearch.encoder.pooling import LAYERS, pool
 from embedsearch.encoder.projection import Projection
 from embedsearch.encoder.saved import Saved, read_saved
 from embedsearch.encoder.tokenizer import load_tokenizer
+from embedsearch.encoder.words import STATIC, check_pooling, load_table, words_of
 from embedsearch.errors import UserError
 
 ROWS_TOGETHER = 32
@@ -27,7 +28,8 @@ class Encoder(nn.Module):
     """A backbone and its pooling, the same in training and at test.
 
     ``projection`` belongs to the embedding: it stands behind the pooling, is trained with the rest
-    and saved with it. A method or a fit may set it; None is none.
+    and saved with it. A method or a fit may set it; None is none. The pooling ``static`` takes a
+    transformer's words alone: the encoder is the mean of that word table.
     """
 
     def __init__(
@@ -39,6 +41,9 @@ class Encoder(nn.Module):
         projection: Projection | None = None,
     ) -> None:
         super().__init__()
+        if pooling == STATIC:
+            transformer, tokenizer, facts = words_of(transformer, tokenizer, facts)
+            pooling = "mean"
         self.transformer = transformer
         self.tokenizer = tokenizer
         self.facts = facts
@@ -47,22 +52,26 @@ class Encoder(nn.Module):
 
     @classmethod
     def load(cls, location: str, pooling: str | None = None) -> Encoder:
-        """The encoder at ``location`` (``nano``, folder or hub name), in float32.
+        """The encoder at ``location`` (``nano``, folder, word vectors or hub name), in float32.
 
         Without ``pooling`` it is what ``export`` or sentence-transformers wrote there, projection
         included (``read_saved``); texts are still cut at the backbone's own limit, where
         sentence-transformers would cut them at its ``max_seq_length``. With ``pooling`` it is the
         backbone under that pooling, whatever else the folder holds. Of a T5 the encoder alone is
-        loaded.
+        loaded; word vectors have no pooling but ``mean``.
 
         Raises ``UserError`` where the architecture is not supported, a weight is missing, or no
         pooling is said.
         """
         facts = describe(location)
+        are_words = facts.architecture == WORD_TABLE
         saved = Saved(pooling) if pooling else read_saved(Path(facts.location), facts.layers)
+        saved = saved or (Saved("mean") if are_words else None)
         if saved is None:
             raise UserError(f"{location} has no pooling of its own: say --pooling cls or mean")
-        transformer, tokenizer = _load_transformer(facts), load_tokenizer(facts.location)
+        check_pooling(facts, saved.pooling)
+        load = load_table if are_words else _load_transformer
+        transformer, tokenizer = load(facts)
         return cls(transformer, tokenizer, facts, saved.pooling, saved.projection)
 
     @property
@@ -132,7 +141,7 @@ class Encoder(nn.Module):
     def _padded(self, rows: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor]:
         """``input_ids`` and ``attention_mask`` on the encoder's device, each (rows, longest)."""
         pad = self.tokenizer.pad_token_id or 0
-        ids = pad_sequence([torch.tensor(row) for row in rows], True, pad)
+        ids = pad_sequence([torch.tensor(row, dtype=torch.long) for row in rows], True, pad)
         lengths = torch.tensor([len(row) for row in rows])
         mask = (torch.arange(ids.shape[1]) < lengths[:, None]).long()
         return ids.to(self.device), mask.to(self.device)
@@ -162,7 +171,7 @@ def quiet_transformers() -> Iterator[None]:
         logging.enable_progress_bar()
 
 
-def _load_transformer(facts: BackboneFacts) -> nn.Module:
+def _load_transformer(facts: BackboneFacts) -> tuple[nn.Module, Any]:
     from transformers import AutoModel, T5EncoderModel
 
     kind = T5EncoderModel if facts.architecture == "t5" else AutoModel
@@ -183,4 +192,4 @@ def _load_transformer(facts: BackboneFacts) -> nn.Module:
         )
     transformer: nn.Module = model
     draw_fast(transformer)
-    return transformer
+    return transformer, load_tokenizer(facts.location)

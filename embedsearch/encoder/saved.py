@@ -20,7 +20,8 @@ ACTIVATIONS: dict[Activation, str] = {
 }
 """What a ``Dense`` module calls the activation of a projection."""
 
-_ORDER = ("Transformer", "WeightedLayerPooling", "Pooling", "Dense", "Normalize")
+_FIRST = ("Transformer", "StaticEmbedding")
+_ORDER = (*_FIRST, "WeightedLayerPooling", "Pooling", "Dense", "Normalize")
 """The modules that an encoder can have, each once, and how they follow each other."""
 
 _OLDER = {"cls_token": "cls", "mean_tokens": "mean"}
@@ -50,7 +51,8 @@ def read_saved(folder: Path, layers: int) -> Saved | None:
     """What the ``modules.json`` in ``folder`` says; None where there is none.
 
     ``layers`` are the backbone's. ``WeightedLayerPooling`` over two layers of equal weight becomes
-    ``first_last`` or ``top2``, ``Dense`` the projection. ``Normalize`` is passed over: it leaves
+    ``first_last`` or ``top2``, ``Dense`` the projection; the words of a ``StaticEmbedding`` have
+    the pooling ``mean``. ``Normalize`` is passed over: it leaves
     every cosine as it is, and embeddings are given with their length. Raises ``UserError`` naming
     the module for anything else.
     """
@@ -60,9 +62,11 @@ def read_saved(folder: Path, layers: int) -> Saved | None:
         if (folder / name).is_file() and _json(folder / name).get(key):
             raise _refused(folder / name, f"{key} is set, and texts are embedded as they are")
     modules = _modules(folder)
-    if "Pooling" not in modules:
-        raise _refused(folder / "modules.json", "it has no Pooling")
-    mode = _mode(modules["Pooling"])
+    if ("Pooling" in modules) is ("StaticEmbedding" in modules):
+        raise _refused(
+            folder / "modules.json", "a Pooling belongs behind a Transformer, and there alone"
+        )
+    mode = _mode(modules["Pooling"]) if "Pooling" in modules else "mean"
     if (place := modules.get("WeightedLayerPooling")) is not None:
         if mode != "mean":
             raise _refused(place, f"layers are averaged for mean pooling alone, not for {mode}")
@@ -85,8 +89,10 @@ def _modules(folder: Path) -> dict[str, Path]:
             )
         left = left[left.index(kind) + 1 :]
         found[kind] = folder / module["path"]
-    if found.get("Transformer") != folder:
-        raise _refused(folder / "modules.json", "its Transformer does not lie in the folder itself")
+    if not any(found.get(kind) == folder for kind in _FIRST):
+        raise _refused(
+            folder / "modules.json", "its first module does not lie in the folder itself"
+        )
     return found
 
 

@@ -15,6 +15,7 @@ from embedsearch.data.augment import Augmentation
 from embedsearch.data.pair_batches import Pairing
 from embedsearch.encoder.backbone import SUPPORTED, BackboneFacts
 from embedsearch.encoder.model import Encoder
+from embedsearch.encoder.words import check_pooling
 from embedsearch.errors import UserError
 from embedsearch.records import Scalar, Source
 
@@ -127,6 +128,7 @@ class Method(nn.Module):
                 f"{backbone.location} is a {backbone.architecture}, and {cls.__name__} wants a "
                 f"{' or '.join(cls.architectures)}; give another --backbone"
             )
+        check_pooling(backbone, config.pooling)
         outer = {"cls": ("before", backbone.opening), "eos": ("behind", backbone.closing)}
         side, token = outer.get(config.pooling, ("", ""))
         if token is None:

@@ -80,6 +80,26 @@ def test_frozen_is_the_floor(run: Run) -> None:
     assert best["score"] == best["untrained"] and best["values"]["pooling"] == "cls"
 
 
+def test_word_vectors_are_a_floor_too(run: Run, tmp_path: Path) -> None:
+    words = ["the", "a", "is", "was", "here", "there", "river", "stone", "bird", "music", "paper"]
+    lines = [f"{word} {i} {i * i % 7} {i % 3}" for i, word in enumerate(words)]
+    (tmp_path / "glove.txt").write_text("\n".join(lines), encoding="utf-8")
+    command = ("--backbone", "glove.txt", "--preset", "tiny.yaml")
+    code, out, err = run("train", "frozen", *command)
+    assert code == 0 and "backbone glove.txt · no training" in out, err
+    code, _, err = run("train", "scd", *command)
+    assert code == 2 and "glove.txt is a word table, and SCD wants a bert or" in err
+
+
+def test_points_that_a_backbone_lacks_are_left_out_and_said(run: Run) -> None:
+    command = ("plan", "frozen", "--backbone", "nano-t5", "--preset", "tiny.yaml")
+    code, out, _ = run(*command)
+    assert code == 0 and "frozen pooling: 4 trials, 0 known, 4 to run" in out
+    assert "1 can't run here: pooling cls takes the state of the special token before a" in out
+    code, _, err = run(*command, "pooling=cls")
+    assert code == 2 and "pooling cls takes" in err
+
+
 def test_a_lost_store_is_filled_again(run: Run, tmp_path: Path) -> None:
     command = ("train", "scd", "--preset", "tiny.yaml", "--json")
     first = json.loads(run(*command)[1])

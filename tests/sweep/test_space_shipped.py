@@ -58,7 +58,7 @@ def test_every_grid_gives_points_under_every_preset(path: Path, preset: str) -> 
         ("scd", "log", 48),
         ("simcse", "search", 12),
         ("simcse", "augment", 3),
-        ("frozen", "pooling", 4),
+        ("frozen", "pooling", 5),
         ("gur", "ablation", 4),
         ("gur", "search", 27),
         ("gur", "published", 1),
@@ -128,7 +128,7 @@ def test_simcse_and_frozen() -> None:
     assert {p.values["augment"] for p in augmented} == {"wdel"}
     assert all("augment" not in p.values for p in points), "what has no effect is in no point"
     poolings = [p.values["pooling"] for p in shipped("frozen").points("pooling").points]
-    assert poolings == ["cls", "mean", "first_last", "top2"]
+    assert poolings == ["cls", "mean", "first_last", "top2", "static"]
 
 
 def test_gurs_ablation_is_all_of_it_and_each_part_left_out() -> None:
