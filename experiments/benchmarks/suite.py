@@ -3,7 +3,7 @@
 Same model, threads, precision (float32) and pairs on all sides, nothing known before. The peer
 evaluates one task after another, at the batch size it is fastest at on the first of them; the loop
 encodes each side of each pair as it comes, 128 at a time. Texts are cut at the backbone's limit on
-all sides. Beside the times stand the tokens that each side runs through the model, padding included.
+all sides. Beside the times stand the tokens each side runs through the model, padding included.
 """
 
 from __future__ import annotations
