@@ -1,81 +1,103 @@
-"""One evaluation from its command to its record: embed what is not known, score, write down."""
+"""One evaluation from its target to its record: embed what is not known, score, write down."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from embedsearch.cli.target import Target
+from embedsearch.cli.target import Target, find_target
+from embedsearch.errors import UserError
 from embedsearch.evaluation import suite
-from embedsearch.evaluation.subject import Opened
+from embedsearch.evaluation.subject import Opened, open_subject
 from embedsearch.evaluation.suite import Chosen, Found, Missing
+from embedsearch.evaluation.task import Score
+from embedsearch.report.against import against
+from embedsearch.report.printed import load_printed
+from embedsearch.tracking import evaluations
+from embedsearch.tracking.store import Store
 
 
 @dataclass(frozen=True)
-class Examination:
-    """What was found of one encoder."""
+class Candidate:
+    """An encoder to be evaluated."""
 
     target: Target
     opened: Opened
-    found: tuple[Found, ...]
-    missing: tuple[Missing, ...]
+    pooling: str | None
 
-    def to_json(self) -> dict[str, Any]:
-        """All scores with what they are; a value that is null has its reason."""
-        return {
-            "target": self.target.run_id or self.target.location,
-            "name": self.target.name,
-            "encoder": self.opened.said,
-            "key": self.opened.key,
-            "tasks": [_as_json(item) for item in self.found],
-            "averages": {k: asdict(s) for k, s in suite.averages(self.found).items()},
-            "missing": [asdict(item) for item in self.missing],
-        }
-
-    def numbers(self) -> dict[str, float]:
-        """What there is, by task (its headline), by ``task/score`` without those of parts, and
-        whole averages."""
-        named = {
-            f"{item.task.name}/{score.name}": score
-            for item in self.found
-            for score in item.outcome.scores
-            if "/" not in score.name
-        }
-        named |= {item.task.name: item.score for item in self.found}
-        averages = suite.averages(self.found)
-        named |= {name: score for name, score in averages.items() if not score.reason}
-        return {name: s.value for name, s in named.items() if s.value is not None}
-
-    def origin(self, pooling: str | None) -> tuple[str, str]:
-        """The backbone and its corpus: none where the pooling was chosen here, so untrained."""
-        return self.target.backbone, self.target.corpus or ("none" if pooling else "not known")
+    @property
+    def corpus(self) -> str:
+        """What it was trained on: nothing where its pooling is chosen here."""
+        return self.target.corpus or ("none" if self.pooling else "not known")
 
 
-def examine(
-    target: Target, opened: Opened, chosen: Sequence[Chosen | Missing], console: Console
-) -> Examination:
-    """Score what is there, showing how far it is."""
-    there = [item for item in chosen if isinstance(item, Chosen)]
-    missing = tuple(item for item in chosen if isinstance(item, Missing))
-    with _progress(console) as progress:
-        bar = progress.add_task("embedding", total=None)
-        opened.embeddings.prepare(
-            suite.all_texts(there),
-            lambda done, total: progress.update(bar, completed=done, total=total),
+class Examiner:
+    """Scores candidates on the same tasks. Raises ``UserError`` where none of them can run."""
+
+    def __init__(
+        self, store: Store, tasks: Sequence[str], data: Path | None, paper: str | None = None
+    ) -> None:
+        """``paper``: whose printed numbers stand beside the measured ones."""
+        if paper:
+            load_printed(paper)  # a misspelt one before anything is read
+        self._store, self._paper = store, paper
+        chosen = suite.choose(tasks, data)
+        self._tasks = [item for item in chosen if isinstance(item, Chosen)]
+        self._missing = [item for item in chosen if isinstance(item, Missing)]
+        if not self._tasks:
+            why = f": {self._missing[0].name}: {self._missing[0].reason}" if self._missing else ""
+            raise UserError(f"no task can run{why}")
+
+    def open(self, name: str, pooling: str | None, device: str, precision: str) -> Candidate:
+        """What ``name`` points at; ``UserError`` where it is nothing that can be evaluated."""
+        target = find_target(name, self._store)
+        folder = self._store.storage / "embeddings"
+        opened = open_subject(
+            target.location, pooling, device=device, precision=precision, cache_folder=folder
         )
-        bar = progress.add_task("scoring", total=len(there))
-        found = []
-        for item in suite.run(there, opened.subject):
-            found.append(item)
-            progress.update(bar, advance=1, description=f"scored {item.task.name}")
-            if not console.is_terminal:
+        return Candidate(target, opened, pooling)
+
+    def examine(self, candidate: Candidate, console: Console) -> dict[str, Any]:
+        """All scores with what they are, a value that is null with its reason; on record too."""
+        scored = self._scored(candidate, console)
+        averages = suite.averages(scored)
+        found = {
+            "target": candidate.target.run_id or candidate.target.location,
+            "name": candidate.target.name,
+            "encoder": candidate.opened.said,
+            "key": candidate.opened.key,
+            "tasks": [_as_json(item) for item in scored],
+            "averages": {name: asdict(score) for name, score in averages.items()},
+            "missing": [asdict(item) for item in self._missing],
+        }
+        if self._paper:
+            numbers = _numbers(scored, averages)
+            backbone = candidate.target.backbone
+            found["against"] = against(self._paper, numbers, backbone, candidate.corpus).to_json()
+        evaluations.record(self._store, found, candidate.target.run_id)
+        return found
+
+    def _scored(self, candidate: Candidate, console: Console) -> list[Found]:
+        opened, scored = candidate.opened, []
+        with _progress(console) as progress:
+            bar = progress.add_task("embedding", total=None)
+            opened.embeddings.prepare(
+                suite.all_texts(self._tasks),
+                lambda done, total: progress.update(bar, completed=done, total=total),
+            )
+            bar = progress.add_task("scoring", total=len(self._tasks))
+            for item in suite.run(self._tasks, opened.subject):
+                scored.append(item)
                 said = f"scored {item.task.name} in {item.seconds:.1f} s"
-                console.print(said, soft_wrap=True, markup=False, highlight=False)
-    return Examination(target, opened, tuple(found), missing)
+                progress.update(bar, advance=1, description=said)
+                if not console.is_terminal:
+                    console.print(said, soft_wrap=True, markup=False, highlight=False)
+        return scored
 
 
 def _progress(console: Console) -> Progress:
@@ -84,6 +106,20 @@ def _progress(console: Console) -> Progress:
     return Progress(
         *columns, TimeRemainingColumn(), console=console, disable=not shown, transient=True
     )
+
+
+def _numbers(scored: Sequence[Found], averages: dict[str, Score]) -> dict[str, float]:
+    """What there is by task (its headline), by ``task/score`` without those of parts, and whole
+    averages: the names of the papers' columns."""
+    named = {
+        f"{item.task.name}/{score.name}": score
+        for item in scored
+        for score in item.outcome.scores
+        if "/" not in score.name
+    }
+    named |= {item.task.name: item.score for item in scored}
+    named |= {name: score for name, score in averages.items() if not score.reason}
+    return {name: score.value for name, score in named.items() if score.value is not None}
 
 
 def _as_json(item: Found) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from rich.console import Console
@@ -13,7 +13,7 @@ from rich.table import Table
 from embedsearch.report.rows import show_line
 
 Row = Mapping[str, Any]
-"""One task as ``Examination.to_json`` has it: name, kind, protocol, headline, scores, notes."""
+"""One task as an evaluation has it: name, kind, protocol, headline, scores, notes."""
 
 COLUMNS = ("target", "task", "kind", "score", "value", "sd", "reason", "protocol", "fingerprint")
 
@@ -38,18 +38,22 @@ def show_scores(console: Console, found: Mapping[str, Any]) -> None:
         show_line(console, f"not run: {missing['name']}: {missing['reason']}")
 
 
-def to_csv(found: Mapping[str, Any]) -> str:
-    """Every score of every task, a row each."""
+def to_csv(evaluations: Iterable[Mapping[str, Any]]) -> str:
+    """Every score of every task of every encoder, a row each."""
     out = io.StringIO()
     writer = csv.DictWriter(out, COLUMNS, extrasaction="ignore", lineterminator="\n")
     writer.writeheader()
-    for row in found["tasks"]:
-        for score in row["scores"]:
-            whole = {**row, **score, "target": found["target"], "task": row["name"]}
-            writer.writerow({**whole, "score": score["name"]})
-    for name, score in found["averages"].items():
-        writer.writerow({**score, "target": found["target"], "task": name, "score": "average"})
+    for found in evaluations:
+        writer.writerows(_rows(found))
     return out.getvalue()
+
+
+def _rows(found: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    for row in found["tasks"]:
+        whole = {**row, "target": found["target"], "task": row["name"]}
+        yield from ({**whole, **score, "score": score["name"]} for score in row["scores"])
+    for name, score in found["averages"].items():
+        yield {**score, "target": found["target"], "task": name, "score": "average"}
 
 
 def _headline(row: Row) -> Mapping[str, Any]:

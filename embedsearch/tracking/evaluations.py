@@ -23,7 +23,7 @@ _DATA = f"{PREFIX}test."
 def record(
     store: Store, found: Mapping[str, Any], run_id: str | None, figures: Path | None = None
 ) -> None:
-    """Keep an evaluation (``Examination.to_json``): scores as ``test/<task>/<score>``, by what
+    """Keep an evaluation: scores as ``test/<task>/<score>``, by what
     data (a tag for each task), the whole as JSON, and the ``figures`` of a folder.
 
     Where a trial was evaluated (``run_id``), its own run holds scores and tags too.

@@ -24,7 +24,7 @@ PAIRS = (
 
 @pytest.fixture
 def evaluate(make_backbone: Make, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Evaluate:
-    """On a tiny backbone and STS12 of three pairs: exit code, JSON, errors."""
+    """On a tiny backbone and STS12 of three pairs: exit code, its JSON, errors."""
     make_year(tmp_path / "data", a=PAIRS)
     backbone = str(make_backbone("bert"))
 
@@ -34,7 +34,8 @@ def evaluate(make_backbone: Make, tmp_path: Path, capsys: pytest.CaptureFixture[
             main(["evaluate", target, "--tasks", tasks, "--data", "data", "--json", *words])
         said = capsys.readouterr()
         assert "Traceback" not in said.err
-        return int(end.value.code or 0), json.loads(said.out) if said.out else None, said.err
+        found = json.loads(said.out)["evaluations"][0] if said.out else None
+        return int(end.value.code or 0), found, said.err
 
     return run
 
@@ -59,6 +60,16 @@ def test_a_second_call_encodes_nothing(evaluate: Evaluate, monkeypatch: pytest.M
 
     monkeypatch.setattr(Encoder, "load", never)
     assert evaluate("--pooling", "mean")[1]["tasks"][0]["scores"] == first
+
+
+def test_several_encoders_are_scored_one_after_another(
+    evaluate: Evaluate, make_backbone: Make, tmp_path: Path
+) -> None:
+    other = str(make_backbone("distilbert"))
+    assert evaluate(other, "--pooling", "mean", "--csv", "scores.csv")[0] == 0
+    rows = (tmp_path / "scores.csv").read_text().splitlines()[1:]
+    assert len({row.split(",")[0] for row in rows}) == 2
+    assert len(Store.open().search("evaluations")) == 2
 
 
 def test_another_pooling_is_another_encoder(evaluate: Evaluate) -> None:

@@ -70,7 +70,7 @@ def test_what_lacks_something_is_marked() -> None:
 
 
 def test_a_row_for_each_score() -> None:
-    rows = list(csv.DictReader(io.StringIO(to_csv(FOUND))))
+    rows = list(csv.DictReader(io.StringIO(to_csv([FOUND]))))
     assert [(row["task"], row["score"]) for row in rows] == [
         ("sts12", "all"),
         ("sts12", "mean"),
