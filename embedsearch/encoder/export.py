@@ -12,6 +12,7 @@ from safetensors.torch import save_file
 from embedsearch.encoder.model import Encoder, quiet_transformers
 from embedsearch.encoder.pooling import LAYERS
 from embedsearch.encoder.projection import Projection
+from embedsearch.encoder.seq2seq import SequenceDecoder
 
 _MODULES = "sentence_transformers.models."
 _ACTIVATIONS = {
@@ -20,17 +21,19 @@ _ACTIVATIONS = {
 }
 
 
-def export(encoder: Encoder, folder: Path) -> None:
+def export(encoder: Encoder, folder: Path, decoder: SequenceDecoder | None = None) -> None:
     """Write ``encoder`` to ``folder`` in the format of ``SentenceTransformer.save``.
 
     ``SentenceTransformer(folder)`` gives the same embeddings, ``AutoModel.from_pretrained(folder)``
     the backbone (of T5, ``T5EncoderModel`` the encoder). A projection becomes a ``Dense`` module.
-    Safetensors only; the heads of training are not part of an encoder.
+    Safetensors only; the heads of training are not part of an encoder, but a T5's ``decoder`` that
+    was trained with it may stand beside it: ``T5ForConditionalGeneration`` then opens the whole.
     """
     folder.mkdir(parents=True, exist_ok=True)
     layers = LAYERS[encoder.pooling]
+    model: Any = decoder.whole(encoder.transformer) if decoder else encoder.transformer
     with quiet_transformers():
-        encoder.transformer.save_pretrained(folder)  # type: ignore[operator]
+        model.save_pretrained(folder)
     encoder.tokenizer.save_pretrained(folder)
     if len(layers) > 1:
         _set_in_config(folder, output_hidden_states=True)
