@@ -18,14 +18,14 @@ LEXICAL = (
     "33 English stop words, not stemmed"
 )
 
-_TERM = re.compile(rf"[{UNSPACED}]|[^\W{UNSPACED}]{{2,}}")
+TERM = re.compile(rf"[{UNSPACED}]|[^\W{UNSPACED}]{{2,}}")
 
 
 def terms(text: str) -> list[str]:
     """The terms of ``text`` in their order, stop words left out."""
     from bm25s.stopwords import STOPWORDS_EN
 
-    return [term for term in _TERM.findall(text.lower()) if term not in STOPWORDS_EN]
+    return [term for term in TERM.findall(text.lower()) if term not in STOPWORDS_EN]
 
 
 class BM25:
