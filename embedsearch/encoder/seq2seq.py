@@ -69,9 +69,10 @@ class SequenceDecoder(nn.Module):
         return model
 
     @torch.no_grad()
-    def write(self, encoder: Encoder, texts: Sequence[str], most_tokens: int) -> list[str]:
-        """What follows each of ``texts``: the likeliest token at each place, up to the end token
-        or ``most_tokens``; of the special tokens only sentinels are shown.
+    def write(self, encoder: Encoder, texts: Sequence[str], fewest: int, most: int) -> list[str]:
+        """What follows each of ``texts``: the likeliest token at each place up to the end token,
+        ``fewest`` to ``most`` of them and no two in a row twice, which is where a weak decoder
+        would stay. Of the special tokens only sentinels are shown.
 
         Texts are cut at the backbone's own limit. Both are in evaluation mode afterwards.
         """
@@ -89,7 +90,9 @@ class SequenceDecoder(nn.Module):
             rows = model.generate(
                 input_ids=batch["input_ids"],
                 attention_mask=batch["attention_mask"],
-                max_new_tokens=most_tokens,
+                min_new_tokens=fewest,
+                max_new_tokens=most,
+                no_repeat_ngram_size=2,
                 do_sample=False,
                 num_beams=1,
             )

@@ -23,7 +23,7 @@ from embedsearch.records import content_id
 METRICS = ("auto", "written")
 QUERIES = 50
 KEYWORDS = 3
-MOST_TOKENS = 32
+FEWEST_TOKENS, MOST_TOKENS = 8, 32
 SAMPLES = 3
 
 PROMPTS: tuple[str, ...] = ("{query} This is about {mask}.",)
@@ -33,9 +33,9 @@ _PROTOCOL = (
     "our measure (GUR prints samples alone): of the distinct terms written for a query that it "
     "does not have, the share x100 in its relevant documents, mean over those of the first "
     f"{QUERIES} queries with any; chance: the same of the terms written for another query, mean "
-    f"over all pairs of queries. Written greedily, {MOST_TOKENS} tokens at most. auto: T5's "
-    f"sentinels hide all but the query's {KEYWORDS} terms in the fewest documents; written: "
-    "{prompts}. Terms are bm25's without words of closed classes"
+    f"over all pairs of queries. Written greedily, {FEWEST_TOKENS} to {MOST_TOKENS} tokens, no two "
+    f"in a row twice. auto: T5's sentinels hide all but the query's {KEYWORDS} terms in the fewest "
+    "documents; written: {prompts}. Terms are bm25's without words of closed classes"
 )
 
 
@@ -69,7 +69,7 @@ class Expansion:
             decoder = SequenceDecoder(encoder).to(encoder.device)
         except UserError:
             return _unable("it is a T5's encoder alone, without the decoder that writes")
-        return self.judge(lambda texts: decoder.write(encoder, texts, MOST_TOKENS))
+        return self.judge(lambda texts: decoder.write(encoder, texts, FEWEST_TOKENS, MOST_TOKENS))
 
     def judge(self, write: Callable[[Sequence[str]], list[str]]) -> Outcome:
         """Scores of what ``write`` gives to each of some texts."""

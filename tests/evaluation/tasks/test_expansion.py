@@ -81,16 +81,16 @@ def test_a_t5_writes(make_backbone: Callable[..., Path], tmp_path: Path) -> None
     encoder = Encoder.load(str(make_backbone("t5")), "eos")
     decoder = SequenceDecoder(encoder)
     texts = ["wing <extra_id_0>", "", "😀 <extra_id_0> heat in slabs", "x " * 99]
-    written = decoder.write(encoder, texts, 5)
-    assert written == [decoder.write(encoder, [text], 5)[0] for text in texts]
+    written = decoder.write(encoder, texts, 2, 5)
+    assert written == [decoder.write(encoder, [text], 2, 5)[0] for text in texts]
     assert any(written)
     export(encoder, tmp_path / "out", decoder)
     again = Encoder.load(str(tmp_path / "out"), "eos")
-    assert SequenceDecoder(again).write(again, texts, 5) == written
+    assert SequenceDecoder(again).write(again, texts, 2, 5) == written
     asked = Subject(lambda texts: pytest.fail("no embeddings"), lambda: again)
     assert (
         task().score(asked).scores
-        == task().judge(lambda texts: decoder.write(encoder, texts, 32)).scores
+        == task().judge(lambda texts: decoder.write(encoder, texts, 8, 32)).scores
     )
 
 
