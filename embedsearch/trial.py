@@ -218,7 +218,7 @@ def _train(spec: TrialSpec, place: Place, report: Report) -> TrialResult:
     training = Training(encoder, method, batch_at, course, Checkpoint(work / "state"))
     dev = _dev_pairs(spec.dev.location, spec.dev.fingerprint)
     progress = training.run(report, lambda encoder: dev_score(encoder, dev))
-    write_whole(work / "best", lambda draft: export(encoder, draft))
+    write_whole(work / "best", lambda draft: export(encoder, draft, method.companion()))
     return TrialResult(
         spec.id,
         Status.FINISHED,

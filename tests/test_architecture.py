@@ -39,6 +39,7 @@ ONLY_IN = {
     "mlflow": "tracking",
     "sklearn": "evaluation",
     "bm25s": "evaluation",
+    "Stemmer": "evaluation",
     "matplotlib": "report",
 }
 NOWHERE = {"sentence_transformers", "pandas"}
@@ -88,6 +89,7 @@ def test_dependencies_are_exactly_what_is_imported() -> None:
     modules = {
         "huggingface-hub": "huggingface_hub",
         "pydantic-core": "pydantic_core",
+        "pystemmer": "Stemmer",
         "pyyaml": "yaml",
         "scikit-learn": "sklearn",
     }

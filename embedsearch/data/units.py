@@ -21,9 +21,10 @@ _OTHER_UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3041-\u3096\u30a1-\u
 _MARKS = "".join(
     chr(code) for code in range(0x300, 0x3000) if unicodedata.category(chr(code)) in ("Mn", "Mc")
 )
-_UNSPACED = _HAN + _OTHER_UNSPACED
-_LETTERS = rf"[^\W_{_UNSPACED}]"
-_UNIT = re.compile(rf"{_LETTERS}+(?:[{_MARKS}]+{_LETTERS}*)*|\n|[{_UNSPACED}]")
+UNSPACED = _HAN + _OTHER_UNSPACED
+"""Characters of scripts without spaces, as a regular expression's class has them."""
+_LETTERS = rf"[^\W_{UNSPACED}]"
+_UNIT = re.compile(rf"{_LETTERS}+(?:[{_MARKS}]+{_LETTERS}*)*|\n|[{UNSPACED}]")
 _IS_HAN = re.compile(f"[{_HAN}]")
 
 _GLUE = (

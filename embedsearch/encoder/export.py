@@ -12,24 +12,26 @@ from embedsearch.encoder.model import Encoder, quiet_transformers
 from embedsearch.encoder.pooling import LAYERS, layer_weights
 from embedsearch.encoder.projection import Projection
 from embedsearch.encoder.saved import ACTIVATIONS
+from embedsearch.encoder.seq2seq import SequenceDecoder
 from embedsearch.encoder.words import WordTable
 
 _MODULES = "sentence_transformers.models."
 
 
-def export(encoder: Encoder, folder: Path) -> None:
+def export(encoder: Encoder, folder: Path, decoder: SequenceDecoder | None = None) -> None:
     """Write ``encoder`` to ``folder`` in the format of ``SentenceTransformer.save``.
 
     ``SentenceTransformer(folder)`` gives the same embeddings, ``AutoModel.from_pretrained(folder)``
     the backbone (of T5, ``T5EncoderModel`` the encoder), ``Encoder.load(folder)`` the encoder. A
     word table becomes a ``StaticEmbedding`` module, a projection a ``Dense``. Safetensors only; the
-    heads of training are not part of an encoder.
+    heads of training are not part of an encoder, but a T5's ``decoder`` that was trained with it
+    may stand beside it: ``T5ForConditionalGeneration`` then opens the whole.
     """
     folder.mkdir(parents=True, exist_ok=True)
     if isinstance(encoder.transformer, WordTable):
         modules = _words(encoder.transformer, encoder.tokenizer, folder)
     else:
-        modules = _transformer(encoder, folder)
+        modules = _transformer(encoder, folder, decoder)
     if encoder.projection is not None:
         _dense(encoder.projection, folder / f"{len(modules)}_Dense")
         modules.append(_module(len(modules), "Dense"))
@@ -45,11 +47,14 @@ def _words(table: WordTable, tokenizer: Any, folder: Path) -> list[dict[str, Any
     return [_first_module("StaticEmbedding")]
 
 
-def _transformer(encoder: Encoder, folder: Path) -> list[dict[str, Any]]:
+def _transformer(
+    encoder: Encoder, folder: Path, decoder: SequenceDecoder | None
+) -> list[dict[str, Any]]:
     """Backbone and pooling."""
     layers = LAYERS[encoder.pooling]
+    model: Any = decoder.whole(encoder.transformer) if decoder else encoder.transformer
     with quiet_transformers():
-        encoder.transformer.save_pretrained(folder)  # type: ignore[operator]
+        model.save_pretrained(folder)
     encoder.tokenizer.save_pretrained(folder)
     if len(layers) > 1:
         _set_in_config(folder, output_hidden_states=True)

@@ -15,6 +15,7 @@ from embedsearch.data.augment import Augmentation
 from embedsearch.data.pair_batches import Pairing
 from embedsearch.encoder.backbone import SUPPORTED, BackboneFacts
 from embedsearch.encoder.model import Encoder
+from embedsearch.encoder.seq2seq import SequenceDecoder
 from embedsearch.encoder.words import check_pooling
 from embedsearch.errors import UserError
 from embedsearch.records import Scalar, Source
@@ -145,6 +146,10 @@ class Method(nn.Module):
     def terms(self, views: Views, batch: Batch) -> dict[str, Tensor]:
         """The loss as weighted scalars, one per term of the paper; their sum is minimised."""
         raise NotImplementedError
+
+    def companion(self) -> SequenceDecoder | None:
+        """A decoder that is kept at the best step and exported with the encoder; None for none."""
+        return None
 
     def fit(self, encoder: Encoder, batch_at: Callable[[int], Batch]) -> None:
         """What a fitted method does in its one step, in evaluation mode and without gradients.

@@ -150,6 +150,10 @@ class GUR(Method):
                 f"<extra_id_0>, <extra_id_1> …, and mask_rate {config.mask_rate:g} can take {most}"
             )
 
+    def companion(self) -> SequenceDecoder | None:
+        """With ``lm`` the decoder: its use is to write (the paper expands queries with it)."""
+        return self.decoder
+
     def views(self, encoder: Encoder, batch: Batch) -> Views:
         """Embeddings of first and second sentences, each (pairs, dim); with ``lm`` also the losses
         of what is written for each pair (pairs, 2), and of each title (titles, 2)."""

@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from embedsearch.durable import remove_whole, whole_folders, write_whole
 from embedsearch.records import Measurement
 
-VERSION = 1
+VERSION = 2
 _log = logging.getLogger(__name__)
 
 
@@ -37,7 +37,7 @@ class Progress:
 class Checkpoint:
     """The last state of one running trial, in ``folder``, and the one before it.
 
-    Weights of encoder and heads, the best encoder so far, the optimiser's moments and the random
+    Weights of encoder and heads, the best ones so far, the optimiser's moments and the random
     state are safetensors; progress is JSON. The position in the data is the step.
     """
 
@@ -73,7 +73,7 @@ class Checkpoint:
     ) -> tuple[Progress, dict[str, Tensor]] | None:
         """Load the last state that can be read into ``modules`` and ``optimiser``.
 
-        Gives the progress and the best encoder's weights; None where there is no state to go on
+        Gives the progress and the best weights; None where there is no state to go on
         from. One that is damaged or another version's is removed with a warning, and the one
         before it is used.
         """

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from embedsearch.encoder.model import Encoder
 from embedsearch.methods.base import Batch, Method, MethodConfig, total
@@ -55,6 +55,8 @@ class Training:
         groups = method.parameter_groups(encoder, course.config.learning_rate)
         self.optimiser = make_optimiser(groups, course.config.weight_decay)
         self.trained = [p for group in self.optimiser.param_groups for p in group["params"]]
+        companion = method.companion()
+        self.kept = nn.ModuleList([encoder, companion] if companion else [encoder])
         self.progress = Progress()
         self.best: dict[str, Tensor] = {}
         self.terms: dict[str, Tensor] = {}
@@ -62,7 +64,7 @@ class Training:
         self.saved_at = self.measured_at = time.monotonic()
 
     def run(self, report: Report, evaluate: Evaluate) -> Progress:
-        """Train to the last step; the encoder then holds its best weights.
+        """Train to the last step; encoder and companion then hold their best weights.
 
         ``report`` is given every measurement, those before a restart first. Raises ``Diverged``.
         """
@@ -73,7 +75,7 @@ class Training:
             step = self.progress.step
             if step % course.eval_steps == 0 or step == course.total_steps:
                 self._measure(report, evaluate)
-        self.encoder.load_state_dict(self.best)
+        self.kept.load_state_dict(self.best)
         return self.progress
 
     def _start_or_go_on(self, report: Report, evaluate: Evaluate) -> None:
@@ -157,7 +159,7 @@ class Training:
             return
         if progress.best_score is None or score > progress.best_score:
             progress.best_score, progress.best_step = score, progress.step
-            state = self.encoder.state_dict()
+            state = self.kept.state_dict()
             self.best = {name: value.detach().cpu().clone() for name, value in state.items()}
 
     def _save(self) -> None:

@@ -12,15 +12,19 @@ from embedsearch.encoder.export import export
 from embedsearch.encoder.model import Encoder
 from embedsearch.encoder.pooling import LAYERS
 from embedsearch.encoder.projection import Activation, Projection
+from embedsearch.encoder.seq2seq import SequenceDecoder
+from tests.conftest import tiny_config
 
 TEXTS = ["A cat sat on the mat.", "The dog is here", "x", " ".join(["long"] * 90)]
 
 
-def assert_opens_the_same(encoder: Encoder, folder: Path) -> None:
+def assert_opens_the_same(
+    encoder: Encoder, folder: Path, decoder: SequenceDecoder | None = None
+) -> None:
     """Sentence-transformers gives the encoder's embeddings from what it exports."""
     from sentence_transformers import SentenceTransformer
 
-    export(encoder, folder)
+    export(encoder, folder, decoder)
     logging.getLogger("transformers").setLevel(logging.ERROR)
     opened = SentenceTransformer(str(folder), device="cpu", local_files_only=True)
     assert opened.get_embedding_dimension() == encoder.dim
@@ -67,6 +71,37 @@ def test_exported_t5_is_an_encoder(make_backbone: Callable[..., Path], tmp_path:
     again = Encoder.load(str(tmp_path / "out"), "eos")
     assert again.facts.max_tokens == encoder.facts.max_tokens
     assert torch.equal(encoder.embed(TEXTS), again.embed(TEXTS))
+
+
+@pytest.mark.parametrize("tied", [True, False])
+def test_a_decoder_is_exported_with_its_encoder(
+    tied: bool, make_backbone: Callable[..., Path], tmp_path: Path
+) -> None:
+    """One T5, as it is trained by then: the field's libraries open all of it or the encoder."""
+    from transformers import T5EncoderModel, T5ForConditionalGeneration
+
+    folder = make_backbone("t5")
+    whole = T5ForConditionalGeneration(tiny_config("t5", tie_word_embeddings=tied))
+    whole.save_pretrained(folder)
+    encoder = Encoder.load(str(folder), "eos").eval()
+    encoder.projection = Projection(encoder.dim, 8)
+    decoder = SequenceDecoder(encoder).eval()
+    with torch.no_grad():
+        for parameter in {*encoder.parameters(), *decoder.parameters()}:
+            parameter.add_(0.1 * torch.randn_like(parameter))
+    assert_opens_the_same(encoder, tmp_path / "out", decoder)
+    assert encoder.embed(TEXTS).shape == (len(TEXTS), 8)
+    batch = encoder.tokenizer(TEXTS[:1], return_tensors="pt")
+    losses = decoder(encoder.states(batch), batch["attention_mask"], batch)[0]
+    opened, loading = T5ForConditionalGeneration.from_pretrained(
+        tmp_path / "out", output_loading_info=True
+    )
+    assert not any(loading.values())
+    loss = opened.eval()(**batch, labels=batch["input_ids"]).loss
+    torch.testing.assert_close(loss, losses[0] / losses[1], rtol=1e-4, atol=1e-4)
+    assert not T5EncoderModel.from_pretrained(tmp_path / "out", output_loading_info=True)[1][
+        "missing_keys"
+    ]
 
 
 def test_export_is_a_backbone_again(make_backbone: Callable[..., Path], tmp_path: Path) -> None:

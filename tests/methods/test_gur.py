@@ -18,11 +18,11 @@ from embedsearch.data.pair_batches import DOCUMENT, SECOND, TITLE
 from embedsearch.data.spans import Denoising
 from embedsearch.encoder.backbone import describe
 from embedsearch.encoder.model import Encoder
-from embedsearch.encoder.seq2seq import sentinels
+from embedsearch.encoder.seq2seq import SequenceDecoder, sentinels
 from embedsearch.errors import UserError
 from embedsearch.methods.base import part, total
 from embedsearch.methods.gur import GUR, GURConfig, known_pairs, stacked
-from embedsearch.records import Measurement, Source, Status
+from embedsearch.records import Measurement, Source, Status, TrialResult
 from tests.conftest import make_point
 
 Make = Callable[..., Any]
@@ -298,7 +298,6 @@ def test_a_trial_of_documents_leaves_an_encoder(
     opened = SentenceTransformer(str(result.checkpoint), device="cpu", local_files_only=True)
     theirs = torch.tensor(opened.encode(lines))
     assert theirs.shape == (3, 8)
-    assert not list(Path(str(result.checkpoint)).rglob("*decoder*"))
     dev = trial._dev_pairs(spec.dev.location, spec.dev.fingerprint)
     scored = trial.score_pairs(lambda texts: torch.tensor(opened.encode(texts)), dev)
     assert scored.spearman == pytest.approx(result.best_score, abs=1e-2)
@@ -323,6 +322,41 @@ def test_killed_and_gone_on_is_the_same_to_the_bit(setting: Make, tmp_path: Path
     gone_on = trial.run(spec, other, lambda _: None)
     assert numbers(list(gone_on.history)) == numbers(list(whole.history))
     assert gone_on.best_score == whole.best_score
+    assert weights(gone_on) == weights(whole)
+
+
+def weights(result: TrialResult) -> bytes:
+    """Of encoder and decoder, as exported."""
+    return Path(str(result.checkpoint), "model.safetensors").read_bytes()
+
+
+def test_the_decoder_is_that_of_the_best_step(
+    setting: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Trained on to a worse score, it ends as where it was stopped at the best one."""
+
+    begun: list[str] = []
+
+    def trained(steps: int) -> TrialResult:
+        scores = iter([1.0, 9.0, 5.0])
+        monkeypatch.setattr(trial, "dev_score", lambda encoder, pairs: next(scores))
+        spec = setting(steps=steps).spec(point(schedule="constant"))
+        begun.append(spec.backbone.location)
+        return trial.run(spec, trial.Place(tmp_path / "storage"), lambda _: None)
+
+    stopped, gone_on = trained(2), trained(4)
+    assert (stopped.best_step, gone_on.best_step) == (2, 2)
+    assert weights(gone_on) == weights(stopped)
+    places = str(gone_on.checkpoint), begun[0]
+    ours, before = (SequenceDecoder(Encoder.load(at, "eos")).state_dict() for at in places)
+    assert not any(torch.equal(ours[name], before[name]) for name in before)
+
+
+def test_without_a_language_model_the_encoder_is_alone(setting: Make, tmp_path: Path) -> None:
+    spec = setting().spec(point(lm=False))
+    result = trial.run(spec, trial.Place(tmp_path / "storage"), lambda _: None)
+    with pytest.raises(UserError, match="encoder without its decoder"):
+        SequenceDecoder(Encoder.load(str(result.checkpoint), "eos"))
 
 
 def test_epochs_are_of_pairs(setting: Make) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from embedsearch.evaluation.task import Kind
+from embedsearch.evaluation.tasks.expansion import EXPANSION
+from embedsearch.evaluation.tasks.retrieval import RETRIEVAL
 from embedsearch.evaluation.tasks.sts import STS
 
-KINDS: dict[str, Kind] = {kind.name: kind for kind in (STS,)}
+KINDS: dict[str, Kind] = {kind.name: kind for kind in (STS, RETRIEVAL, EXPANSION)}
