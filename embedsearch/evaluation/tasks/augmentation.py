@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
+from operator import eq
 from pathlib import Path
 from random import Random
 from typing import get_args
@@ -56,8 +57,9 @@ class Rewritten:
         """All originals again, by kind and rate (``wdel@5``); each hangs on its number alone."""
         made = {}
         for kind, source in self.sources.items():
-            for rate in RATES if isinstance(source, Source) else ():
-                assert isinstance(source, Source)
+            if isinstance(source, str):
+                continue
+            for rate in RATES:
                 rewrite = Augmentation(kind, rate, source).rewriter("cpu")
                 randoms = [Random(f"{SEED}/{row}") for row in range(len(self.originals))]
                 made[_name(kind, rate)] = tuple(rewrite(self.originals, randoms))
@@ -71,19 +73,17 @@ class Rewritten:
         base, zeros = directions(subject.embed(self.originals))
         scores, notes = [], [f"{zeros} zero vectors"] if zeros else []
         for kind, source in self.sources.items():
-            for rate in RATES:
-                name = _name(kind, rate)
-                if isinstance(source, str):
-                    scores.append(Score(name, None, reason=source))
-                    continue
+            names = [_name(kind, rate) for rate in RATES]
+            if isinstance(source, str):
+                scores += [Score(name, None, reason=source) for name in names]
+                continue
+            for name in names:
                 apart = distances(base, directions(subject.embed(self.versions[name]))[0])
                 near = float(1 - apart.mean())
                 bad = "" if np.isfinite(near) else NOT_FINITE
                 scores.append(Score(name, None if bad else near, reason=bad))
-            if isinstance(source, Source):
-                pairs = zip(self.originals, self.versions[_name(kind, RATES[0])], strict=True)
-                kept = sum(text == version for text, version in pairs)
-                notes += [f"{kept} of {len(self.originals)} not changed by {kind}"] if kept else []
+            kept = sum(map(eq, self.originals, self.versions[names[0]]))
+            notes += [f"{kept} of {len(self.originals)} not changed by {kind}"] if kept else []
         return Outcome(tuple(scores), tuple(notes))
 
 
@@ -123,7 +123,6 @@ def _rewritten(name: str, texts: tuple[str, ...], folders: Iterable[Path], of: s
         "wnet": "WordNet is not there: install Debian's wordnet-base, or name its folder",
         "ctxt": f"no masked language model: get {MODEL}, or name the folder of one",
     }
-    assert set(sources) == set(get_args(Rewriting))
     for folder in folders:
         if (folder / "config.json").is_file():
             sources["ctxt"] = Source(str(folder), backbone.fingerprint(folder))
