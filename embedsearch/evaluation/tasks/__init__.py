@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from embedsearch.evaluation.task import Kind
 from embedsearch.evaluation.tasks.clustering import CLUSTERING
+from embedsearch.evaluation.tasks.map import MAP
 from embedsearch.evaluation.tasks.sts import STS
 
-KINDS: dict[str, Kind] = {kind.name: kind for kind in (STS, CLUSTERING)}
+KINDS: dict[str, Kind] = {kind.name: kind for kind in (STS, CLUSTERING, MAP)}
