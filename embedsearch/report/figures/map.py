@@ -12,6 +12,9 @@ from numpy.typing import NDArray
 
 from embedsearch.report.figures.style import INK, TEXT, canvas, look, save
 
+_ROWS = 30
+"""Of the legend, before it takes another column."""
+
 
 def draw_map(arrays: Mapping[str, NDArray[np.generic]], title: str, path: Path) -> None:
     """Write the map of ``arrays`` (``x``, ``y`` and ``cluster``, (texts,) each) to ``path``."""
@@ -52,6 +55,7 @@ def map_figure(arrays: Mapping[str, NDArray[np.generic]], title: str) -> Figure:
         text.set_path_effects([withStroke(linewidth=3, foreground="white")])
     figure.legend(
         title="cluster (texts)",
+        ncols=1 + len(axes.collections) // _ROWS,
         loc="outside right upper",
         frameon=False,
         markerscale=1.8,

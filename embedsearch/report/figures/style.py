@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from pathlib import Path
+from textwrap import fill
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -21,6 +22,9 @@ DPI = 150
 TEXT = 9.0
 """Points, of all text but the title."""
 
+_CHARACTERS = 8.5
+"""Of a title, to an inch of the page: it leaves room for a legend beside the axes."""
+
 
 def look(number: int) -> tuple[str, str]:
     """Colour and marker of the ``number``-th thing shown, from 0."""
@@ -37,7 +41,8 @@ def canvas(width: float, height: float, title: str = "") -> tuple[Figure, Axes]:
     axes.spines[["top", "right"]].set_visible(False)
     axes.spines[["left", "bottom"]].set_color(FAINT)
     axes.tick_params(colors=INK, labelsize=TEXT, color=FAINT)
-    axes.set_title(title, loc="left", fontsize=TEXT + 2, color=INK, parse_math=False, wrap=True)
+    lines = fill(title, int(_CHARACTERS * width), max_lines=3, placeholder=" …")
+    axes.set_title(lines, loc="left", fontsize=TEXT + 2, color=INK, parse_math=False)
     return figure, axes
 
 

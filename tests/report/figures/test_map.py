@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from matplotlib.collections import PathCollection
 from matplotlib.colors import to_hex
+from matplotlib.text import Text
 from numpy.typing import NDArray
 
 from embedsearch.report.figures.map import draw_map, map_figure
@@ -40,11 +41,15 @@ def test_every_cluster_has_its_points_its_number_and_its_line_in_the_legend() ->
     assert [text.get_text() for text in legend.get_texts()] == ["1  (20)", "2  (20)", "3  (20)"]
 
 
-def test_the_legend_covers_no_point() -> None:
-    figure = map_figure(places(10), "a title")
+@pytest.mark.parametrize(("clusters", "title"), [(10, "a title"), (40, "words " * 60)])
+def test_the_legend_covers_neither_a_point_nor_the_title(clusters: int, title: str) -> None:
+    figure = map_figure(places(clusters), title)
     figure.draw_without_rendering()
     [legend], [axes] = figure.legends, figure.axes
-    assert legend.get_window_extent().x0 >= axes.get_window_extent().x1
+    box = legend.get_window_extent()
+    [shown] = [text for text in axes.findobj(Text) if text.get_text().startswith(title[:5])]
+    assert box.x0 >= axes.get_window_extent().x1 and box.y0 >= 0
+    assert box.x0 >= shown.get_window_extent().x1
 
 
 def test_no_two_clusters_look_alike_without_colour_neither() -> None:
