@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
+from textwrap import fill
 from typing import Literal
 
 from matplotlib.artist import Artist
@@ -24,6 +25,9 @@ DPI = 150
 TEXT = 9.0
 """Points, of all text but the title."""
 
+_CHARACTERS = 8.5
+"""Of a title, to an inch of the page: it leaves room for a legend beside the axes."""
+
 
 def look(number: int) -> tuple[str, str]:
     """Colour and marker of the ``number``-th thing shown, from 0."""
@@ -36,7 +40,9 @@ def canvas(width: float, height: float, title: str = "") -> tuple[Figure, Axes]:
     It is of no pyplot, so nothing has to close it, and no backend is chosen for the process.
     """
     figure, (axes,) = panels(1, width, height)
-    axes.set_title(title, loc="left", fontsize=TEXT + 2, color=INK, parse_math=False, wrap=True)
+    axes.set_title(
+        _filled(title, width), loc="left", fontsize=TEXT + 2, color=INK, parse_math=False
+    )
     return figure, axes
 
 
@@ -44,9 +50,8 @@ def panels(count: int, width: float, height: float, title: str = "") -> tuple[Fi
     """As ``canvas``, with several axes side by side under one title."""
     figure = Figure(figsize=(width, height), dpi=DPI, layout="constrained", facecolor="white")
     if title:
-        figure.suptitle(
-            title, x=0.01, ha="left", fontsize=TEXT + 2, color=INK, parse_math=False, wrap=True
-        )
+        lines = _filled(title, width)
+        figure.suptitle(lines, x=0.01, ha="left", fontsize=TEXT + 2, color=INK, parse_math=False)
     row = list(figure.subplots(1, count, squeeze=False)[0])
     for axes in row:
         axes.spines[["top", "right"]].set_visible(False)
@@ -56,13 +61,14 @@ def panels(count: int, width: float, height: float, title: str = "") -> tuple[Fi
 
 
 def legend_below(figure: Figure, handles: Sequence[Artist], names: Sequence[str]) -> None:
-    """One legend for all panels, in as many columns as they are wide."""
-    columns = min(len(names), max(1, int(figure.get_figwidth() // 2)))
+    """One legend for all panels, in as many columns as the page is wide."""
+    longest = max(map(len, names)) + 6  # and its line
+    columns = max(1, int(1.3 * _CHARACTERS * figure.get_figwidth() / longest))
     figure.legend(
         handles,
         names,
         loc="outside lower center",
-        ncols=columns,
+        ncols=min(len(names), columns),
         frameon=False,
         fontsize=TEXT,
         labelcolor=INK,
@@ -84,3 +90,7 @@ def save(figure: Figure, path: Path) -> None:
             figure.savefig(draft, format="png", metadata={"Software": None})
 
     write_whole(path, write)
+
+
+def _filled(title: str, width: float) -> str:
+    return fill(title, int(_CHARACTERS * width), max_lines=3, placeholder=" …")
