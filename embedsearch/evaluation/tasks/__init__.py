@@ -3,8 +3,27 @@
 from __future__ import annotations
 
 from embedsearch.evaluation.task import Kind
+from embedsearch.evaluation.tasks.augmentation import AUGMENTATION
+from embedsearch.evaluation.tasks.clustering import CLUSTERING
 from embedsearch.evaluation.tasks.expansion import EXPANSION
+from embedsearch.evaluation.tasks.geometry import GEOMETRY
+from embedsearch.evaluation.tasks.inference import INFERENCE
+from embedsearch.evaluation.tasks.map import MAP
+from embedsearch.evaluation.tasks.neighbourhood import NEIGHBOURHOOD
 from embedsearch.evaluation.tasks.retrieval import RETRIEVAL
 from embedsearch.evaluation.tasks.sts import STS
 
-KINDS: dict[str, Kind] = {kind.name: kind for kind in (STS, RETRIEVAL, EXPANSION)}
+KINDS: dict[str, Kind] = {
+    kind.name: kind
+    for kind in (
+        STS,
+        CLUSTERING,
+        RETRIEVAL,
+        EXPANSION,
+        GEOMETRY,
+        NEIGHBOURHOOD,
+        INFERENCE,
+        AUGMENTATION,
+        MAP,
+    )
+}
