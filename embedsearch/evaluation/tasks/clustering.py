@@ -29,8 +29,9 @@ class Clustering:
     """Texts and labels, to be found again by K-means.
 
     VaSCL (section 4.1) says K-means, and accuracy averaged over 10 independent runs. The rest is
-    as in its authors' code: scikit-learn's K-means with seeds 0 to 9 and what was its default then
-    (10 starts a run), on embeddings that are not normalised.
+    as in its authors' code: scikit-learn's K-means, seeds 0 to 9, the 10 starts a run that were
+    its default then (of one start the accuracy is lower as a rule, and its sd larger), and
+    embeddings that are not normalised.
     """
 
     name: str
