@@ -31,6 +31,9 @@ def evaluate(
     against: Annotated[
         str | None, Option(metavar="PAPER", help="Beside its printed numbers: scd, informin, ….")
     ] = None,
+    figures: Annotated[
+        Path | None, Option(metavar="FOLDER", help="PNG files of what can be seen.")
+    ] = None,
     csv: Annotated[Path | None, Option(metavar="FILE", help="Every score, a row each.")] = None,
     store: options.Store = None,
     json: options.Json = False,
@@ -52,14 +55,18 @@ def evaluate(
     examiner = Examiner(where, [name for name in tasks.split(",") if name], data, against)
     opened = [examiner.open(name, pooling, device, precision) for name in targets]
     console, progress = Console(stderr=json, highlight=False, markup=False), Console(stderr=True)
-    found = []
+    examined = []
     for one in opened:
         console.print(f"{one.target.name} · {one.opened.said}", soft_wrap=True)
-        found.append(examiner.examine(one, progress))
+        examined.append(examiner.examine(one, progress))
         if not json:
-            show_scores(console, found[-1])
+            show_scores(console, examined[-1].found)
             if against:
-                show_against(console, found[-1]["against"])
+                show_against(console, examined[-1].found["against"])
+    found = [one.found for one in examined]
+    if figures:
+        for path in examiner.draw(examined, figures.expanduser()):
+            console.print(f"figure: {path}", soft_wrap=True)
     if csv:
         write_text(csv.expanduser(), to_csv(found))
     if json:

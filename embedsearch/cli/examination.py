@@ -17,9 +17,22 @@ from embedsearch.evaluation.subject import Opened, open_subject
 from embedsearch.evaluation.suite import Chosen, Found, Missing
 from embedsearch.evaluation.task import Score
 from embedsearch.report.against import against
+from embedsearch.report.figures.album import Arrays, Page, draw_album
 from embedsearch.report.printed import load_printed
 from embedsearch.tracking import evaluations
 from embedsearch.tracking.store import Store
+
+
+@dataclass(frozen=True)
+class Examined:
+    """What one encoder scored."""
+
+    found: dict[str, Any]
+    """All scores with what they are, a value that is null with its reason."""
+    arrays: Arrays
+    """By task, what its figure is drawn from."""
+    record: str
+    """The run of the evaluation."""
 
 
 @dataclass(frozen=True)
@@ -62,8 +75,8 @@ class Examiner:
         )
         return Candidate(target, opened, pooling)
 
-    def examine(self, candidate: Candidate, console: Console) -> dict[str, Any]:
-        """All scores with what they are, a value that is null with its reason; on record too."""
+    def examine(self, candidate: Candidate, console: Console) -> Examined:
+        """Score what can run, and put it on record."""
         scored = self._scored(candidate, console)
         averages = suite.averages(scored)
         found = {
@@ -79,8 +92,25 @@ class Examiner:
             numbers = _numbers(scored, averages)
             backbone = candidate.target.backbone
             found["against"] = against(self._paper, numbers, backbone, candidate.corpus).to_json()
-        evaluations.record(self._store, found, candidate.target.run_id)
-        return found
+        arrays = {item.task.name: item.outcome.arrays for item in scored}
+        record = evaluations.record(self._store, found, candidate.target.run_id)
+        return Examined(found, arrays, record)
+
+    def draw(self, examined: Sequence[Examined], folder: Path) -> list[Path]:
+        """Write what there is to see of them to ``folder``, and keep it with their records."""
+        names = [one.found["name"] for one in examined]
+        pages = [
+            Page(
+                name if names.count(name) == 1 else f"{name} {one.record[:6]}",
+                one.found,
+                one.arrays,
+            )
+            for name, one in zip(names, examined, strict=True)
+        ]
+        drawn = draw_album(pages, folder)
+        for one in examined if drawn else ():
+            evaluations.illustrate(self._store, one.record, drawn)
+        return drawn
 
     def _scored(self, candidate: Candidate, console: Console) -> list[Found]:
         opened, scored = candidate.opened, []

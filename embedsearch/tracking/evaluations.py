@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
+import tempfile
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +22,9 @@ _DATA = f"{PREFIX}test."
 """Of the tags that say what data a task had."""
 
 
-def record(
-    store: Store, found: Mapping[str, Any], run_id: str | None, figures: Path | None = None
-) -> None:
-    """Keep an evaluation: scores as ``test/<task>/<score>``, by what
-    data (a tag for each task), the whole as JSON, and the ``figures`` of a folder.
+def record(store: Store, found: Mapping[str, Any], run_id: str | None) -> str:
+    """Keep an evaluation: scores as ``test/<task>/<score>``, by what data (a tag for each task),
+    and the whole as JSON. Gives the id of its run.
 
     Where a trial was evaluated (``run_id``), its own run holds scores and tags too.
     """
@@ -36,10 +36,7 @@ def record(
         experiment = store.experiment(EXPERIMENT)
         made = store.client.create_run(experiment, run_name=found["name"], tags=tags)
         run = StoredRun.of(made, EXPERIMENT)
-        artifacts = Artifacts(store, run)
-        artifacts.put_json("evaluation.json", found)
-        if figures:
-            artifacts.put_folder("figures", figures)
+        Artifacts(store, run).put_json("evaluation.json", found)
         params = {key: to_text(value) for key, value in params.items()}
         store.log(run.run_id, metrics=metrics, params=params)
         store.client.set_terminated(run.run_id)
@@ -47,6 +44,16 @@ def record(
             step = looks_of(store, run_id)
             store.log(run_id, metrics=[(name, value, step) for name, value, _ in metrics])
             store.log(run_id, tags={**data, f"{PREFIX}looks": str(step + 1)})
+    return run.run_id
+
+
+def illustrate(store: Store, record: str, figures: Sequence[Path]) -> None:
+    """Keep figures with an evaluation's run."""
+    [run] = store.search(EXPERIMENT, run_id=record)
+    with tempfile.TemporaryDirectory() as scratch:
+        for figure in figures:
+            shutil.copy(figure, scratch)
+        Artifacts(store, run).put_folder("figures", Path(scratch))
 
 
 def looks_of(store: Store, run_id: str) -> int:

@@ -72,6 +72,17 @@ def test_several_encoders_are_scored_one_after_another(
     assert len(Store.open().search("evaluations")) == 2
 
 
+def test_figures_are_written_and_kept(evaluate: Evaluate, tmp_path: Path) -> None:
+    (tmp_path / "nli.tsv").write_text(
+        "entailment\tA man runs.\tA man moves.\ncontradiction\tA man runs.\tA man sleeps.\n"
+    )
+    tasks = f"inference:{tmp_path / 'nli.tsv'}"
+    assert evaluate("--pooling", "mean", "--figures", "seen", tasks=tasks)[0] == 0
+    [figure] = (tmp_path / "seen").iterdir()
+    [kept] = (tmp_path / "mlruns").rglob("figures/*.png")
+    assert kept.read_bytes() == figure.read_bytes()
+
+
 def test_another_pooling_is_another_encoder(evaluate: Evaluate) -> None:
     one, two = (evaluate("--pooling", pooling)[1] for pooling in ("mean", "cls"))
     assert one["key"] != two["key"]
