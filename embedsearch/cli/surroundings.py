@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from embedsearch.cli.options import SettingChoices
 from embedsearch.data.corpus import open_corpus
-from embedsearch.data.documents import keep_documents, open_documents
+from embedsearch.data.documents import KeptDocuments, keep_documents, keep_sentences, open_documents
 from embedsearch.data.pairs import read_dev_pairs
 from embedsearch.encoder.backbone import describe, fingerprint, locate
 from embedsearch.errors import UserError
@@ -79,6 +79,14 @@ def surroundings(
         f"seed {preset.seed}",
     ]
     return Surroundings(preset, setting, cluster, place, " · ".join(parts))
+
+
+def on_sentences(setting: Setting) -> Setting:
+    """``setting`` with the sentences of its documents for a corpus."""
+    documents = KeptDocuments.at(Path(setting.corpus.location), setting.corpus.name)
+    corpus = keep_sentences(documents, cache=setting.cache)
+    source = Source(str(corpus.folder), corpus.fingerprint, corpus.name)
+    return replace(setting, corpus=source, rows=len(corpus))
 
 
 def _preset(choices: SettingChoices, gpus: float, method: str) -> tuple[Preset, str]:
