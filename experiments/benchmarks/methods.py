@@ -94,7 +94,7 @@ def _prepare(inputs: Inputs) -> None:
     torch.set_num_threads(inputs.threads)
     torch.set_flush_denormal(True)
     torch.use_deterministic_algorithms(inputs.device == "cpu")
-    deterministic.fill_uninitialized_memory = False
+    deterministic.fill_uninitialized_memory = False  # type: ignore[attr-defined]
 
 
 def _peer_first(name: str) -> tuple[bool, str]:
