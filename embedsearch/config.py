@@ -74,9 +74,9 @@ def validate(model: type[M], mapping: Mapping[str, Any], where: Where | None = N
 def typed(model: type[BaseModel], key: str, value: Any, where: Where | None = None) -> Any:
     """``value`` with the type of ``model``'s field ``key``, constraints checked.
 
-    Booleans and numbers are read like their text, so that True is no number; a word for none is None
-    where there may be none, for a text too. Raises ``UserError``
-    for a wrong value and for an unknown key, with the nearest.
+    Booleans and numbers are read like their text, so that True is no number. A word for none is
+    None where there may be none, also where a text is asked for. Raises ``UserError`` for a wrong
+    value and for an unknown key, with the nearest.
     """
     where = where or _place(value, Where(key=key))
     if key not in fields(model):
