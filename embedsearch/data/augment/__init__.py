@@ -21,7 +21,7 @@ from embedsearch.records import Source, content_id
 Kind = Literal["wdel", "wnet", "ctxt"]
 """Words deleted, replaced by WordNet's synonyms, or by a masked language model's proposals."""
 
-_VERSION = 1
+_VERSION = 2
 """Raised when the same augmentation would write other sentences."""
 
 _CHUNK = 1_000
