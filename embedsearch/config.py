@@ -23,6 +23,9 @@ from embedsearch.errors import UserError
 T = TypeVar("T")
 M = TypeVar("M", bound=BaseModel)
 
+_NONE = ("", "~", "null", "none")
+"""Words for no value at all, where there need be none; in capitals too."""
+
 _REASONS = {
     "int_parsing": "is no whole number",
     "int_from_float": "is no whole number",
@@ -71,8 +74,9 @@ def validate(model: type[M], mapping: Mapping[str, Any], where: Where | None = N
 def typed(model: type[BaseModel], key: str, value: Any, where: Where | None = None) -> Any:
     """``value`` with the type of ``model``'s field ``key``, constraints checked.
 
-    Booleans and numbers are read like their text, so that True is no number. Raises ``UserError``
-    for a wrong value and for an unknown key, with the nearest.
+    Booleans and numbers are read like their text, so that True is no number. A word for none is
+    None where there may be none, also where a text is asked for. Raises ``UserError`` for a wrong
+    value and for an unknown key, with the nearest.
     """
     where = where or _place(value, Where(key=key))
     if key not in fields(model):
@@ -80,6 +84,8 @@ def typed(model: type[BaseModel], key: str, value: Any, where: Where | None = No
     if isinstance(value, list | dict):
         raise where.error("takes a single value")
     text = value if value is None or isinstance(value, str) else str(value)
+    if str(text).lower() in _NONE and type(None) in get_args(fields(model)[key].annotation):
+        return None
     try:
         return _settled(_adapter(model, key).validate_python, text)
     except ValidationError as error:
@@ -123,7 +129,7 @@ def _reread(tree: Any, loc: Sequence[int | str]) -> Any:
 
 def _second_reading(text: str) -> str | int | None:
     """None for a word that says so, the integer for ``1e5``; else the text as it is."""
-    if text.lower() in ("", "~", "null", "none"):
+    if text.lower() in _NONE:
         return None
     try:
         number = Decimal(text)

@@ -19,10 +19,11 @@ def differing(rows: Sequence[Mapping[str, Scalar]]) -> list[str]:
 
 
 def labels(specs: Sequence[TrialSpec]) -> dict[str, str]:
-    """What tells the trials of a sweep apart, by spec id: ``alpha=0.1 lambda=0.01``."""
+    """What tells the trials of a sweep apart, by spec id: ``alpha=0.1 lambda=0.01``; one that is
+    alone has its method's name."""
     names = varied(specs)
     rows = {spec.id: {**spec.point.values, "seed": spec.seed} for spec in specs}
-    return {spec_id: assigned(row, names or ["seed"]) for spec_id, row in rows.items()}
+    return {spec.id: assigned(rows[spec.id], names) or spec.point.method for spec in specs}
 
 
 def assigned(values: Mapping[str, Scalar], names: Sequence[str]) -> str:

@@ -81,7 +81,8 @@ class TrialSpec:
     """``fp32`` or ``bf16``."""
     threads: int
     code: str = ""
-    """Names the source of a method that is not the package's own, whose edits no version counts."""
+    """Names the source of a method that is not the package's own, whose edits no version counts,
+    or the revision of one that is."""
     numerics: int = NUMERICS
 
     @property

@@ -91,11 +91,11 @@ class Setting:
 
 
 def _code_of(method: type[Method]) -> str:
-    """What a method's module says, so that an edited one is another; empty for the package's own,
-    whose changes ``NUMERICS`` counts."""
+    """What a method's module says, so that an edited one is another; of the package's own its
+    ``revision``, empty for the first."""
     module = sys.modules[method.__module__]
     if module.__name__.startswith("embedsearch.") or not module.__file__:
-        return ""
+        return f"revision {method.revision}" if method.revision else ""
     return content_id(Path(module.__file__).read_text(encoding="utf-8"))
 
 

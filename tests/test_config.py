@@ -30,6 +30,7 @@ class Outer(BaseModel):
     flag: bool = True
     word: str = ""
     maybe: float | None = 0.1
+    place: str | None = "here"
     kind: Literal["mlp", "none"] = "mlp"
     level: Literal[2, 3] = 2
     lambda_: float = 0.1
@@ -91,6 +92,16 @@ def test_the_schema_types_a_scalar(read: Any, key: str, text: str, value: Any) -
     found = validate(Outer, read(f"{key}: {text}\n")).model_dump(by_alias=True)[key]
     assert found == value
     assert type(found) is type(value)
+
+
+@pytest.mark.parametrize("text", ["none", "None", "null", "~", ""])
+def test_none_is_none_for_every_hyperparameter_that_may_be(text: str) -> None:
+    """For a text too; a choice that has the word keeps it."""
+    assert typed(Outer, "maybe", text) is None
+    assert typed(Outer, "place", text) is None
+    assert typed(Outer, "place", f"./{text}") == f"./{text}"
+    assert typed(Outer, "word", text) == text
+    assert typed(Outer, "kind", "none") == "none"
 
 
 @pytest.mark.parametrize(

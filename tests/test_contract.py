@@ -11,7 +11,7 @@ import torch
 import yaml
 
 from embedsearch import methods
-from embedsearch.data.pair_batches import DOCUMENT, SECOND, TITLE
+from embedsearch.data.pair_batches import DOCUMENT, SECOND, SENTENCE, TITLE
 from embedsearch.encoder.backbone import describe
 from embedsearch.encoder.model import Encoder
 from embedsearch.methods.base import Method, MethodConfig, resolve, total
@@ -61,6 +61,8 @@ def batch(found: type[Method], rows: int = 6) -> dict[str, torch.Tensor]:
         mask = torch.ones_like(ids)
         mask[0, 5:] = 0
         made |= {prefix + "input_ids": ids, prefix + "attention_mask": mask}
+    if found.needs == "pairs":
+        made[SENTENCE], made[SECOND + SENTENCE] = torch.arange(2 * rows).chunk(2)
     return made
 
 

@@ -1,8 +1,7 @@
-"""``embedsearch run FILE``: what is missing of a paper's table, and the table."""
+"""``embedsearch run NAME``: what is missing of a paper's table, and the table."""
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 from typer import Argument, Exit, Option
@@ -22,7 +21,7 @@ from embedsearch.cli.options import (
 @choosing()
 def run(
     choices: SettingChoices,
-    file: Annotated[Path, Argument(metavar="FILE", help="As in experiments/scd_table3.yaml.")],
+    name: Annotated[str, Argument(metavar="NAME|FILE", help="scd_table3, or a file of your own.")],
     seeds: Annotated[int | None, Option(min=1, help="Of each row, from --seed on.")] = None,
     address: Address = None,
     trials_per_gpu: TrialsPerGpu = None,
@@ -38,7 +37,7 @@ def run(
     from embedsearch.sweep.experiment import load_experiment
 
     choices = sharing(choices, trials_per_gpu)
-    experiment = load_experiment(file)
+    experiment = load_experiment(name)
     ended = run_experiment(
         experiment, choices, seeds=seeds, address=address, store=store, keep=keep, as_json=json
     )

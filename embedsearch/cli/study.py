@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from embedsearch.cli.job import known
 from embedsearch.cli.options import SettingChoices
-from embedsearch.cli.surroundings import Surroundings, surroundings
+from embedsearch.cli.surroundings import Surroundings, on_sentences, surroundings
 from embedsearch.errors import UserError
 from embedsearch.methods.base import Needs, resolve
 from embedsearch.records import Point, Sweep, TrialResult, TrialSpec
@@ -79,7 +79,7 @@ def make_study(
     """
     method, needs = _trained(experiment)
     found = surroundings(choices, gpus, address, method, needs)
-    layout = _Layout(found, seeds or experiment.seeds, choices.max_trials)
+    layout = _Layout(found, needs, seeds or experiment.seeds, choices.max_trials)
     rows = [(row, layout.points(row)) for row in experiment.rows]
     lines = tuple(line for row, points in rows for line in layout.lines(row, points))
     specs = {spec.id: spec for line in lines for spec in line.specs}
@@ -92,37 +92,41 @@ def make_study(
     )
     remarks: dict[str, list[str]] = {}
     for row, points in rows:
-        for remark in layout.remarks(points):
+        for remark in layout.remarks(row, points):
             remarks.setdefault(remark, []).append(row.label)
     reused = known(list(specs.values()), ledger, found.place)
     return Study(experiment, found, lines, remarks, sweeps, reused)
 
 
 def _trained(experiment: Experiment) -> tuple[str, Needs]:
-    """The first method that trains, for a preset's own backbone, and what all of them train on."""
+    """The method whose own backbone a preset may name, and what the corpus holds: the first that
+    trains on pairs of documents, on whose sentences the others train then, or else on sentences."""
     trained = {
         row.space.name: needs
         for row in experiment.rows
         if (needs := resolve(row.space.target).needs) != "nothing"
     }
-    if len(set(trained.values())) > 1:
-        raise UserError(
-            f"{experiment.path}: its rows train on {' and '.join(set(trained.values()))}"
-        )
-    return next(iter(trained.items()), ("", "nothing"))
+    first = min(trained, key=lambda name: trained[name] != "pairs", default="")
+    return first, trained.get(first, "nothing")
 
 
 @dataclass(frozen=True)
 class _Layout:
     surroundings: Surroundings
+    needs: Needs
+    """What the corpus is for."""
     seeds: int
     max_trials: int | None
 
-    @property
-    def settings(self) -> Sequence[Setting]:
+    def settings(self, row: Row) -> Sequence[Setting]:
         """One for each seed."""
         first = self.surroundings.setting
+        first = on_sentences(first) if self.is_on_sentences(row) else first
         return [replace(first, seed=first.seed + i) for i in range(self.seeds)]
+
+    def is_on_sentences(self, row: Row) -> bool:
+        """Whether a row trains on sentences of documents."""
+        return self.needs == "pairs" and resolve(row.space.target).needs == "sentences"
 
     def points(self, row: Row) -> GridPoints | UserError:
         """A row's points, or why there are none."""
@@ -139,14 +143,17 @@ class _Layout:
         if isinstance(points, UserError):
             yield Line(row.label, row.space.name, {}, (), row.printed, str(points))
             return
+        settings = self.settings(row)
         for point in points.points:
-            specs, reason = self._specs(point)
+            specs, reason = _specs(point, settings)
             yield Line(row.label, row.space.name, point.values, specs, row.printed, reason)
 
-    def remarks(self, points: GridPoints | UserError) -> Iterator[str]:
+    def remarks(self, row: Row, points: GridPoints | UserError) -> Iterator[str]:
         """What the setting did to a row's points."""
         if isinstance(points, UserError):
             return
+        if self.is_on_sentences(row):
+            yield "on the sentences of the documents"
         if "learning_rate_factor" in points.notes:
             factor = points.notes["learning_rate_factor"]
             yield f"learning rate times {factor:g} (preset {self.surroundings.preset.name})"
@@ -155,9 +162,10 @@ class _Layout:
         if points.left_out:
             yield f"{points.left_out} of {points.total} points left out by the cap"
 
-    def _specs(self, point: Point) -> tuple[tuple[TrialSpec, ...], str]:
-        """A point's trials, or why it can't run."""
-        try:
-            return tuple(setting.spec(point) for setting in self.settings), ""
-        except UserError as error:
-            return (), str(error)
+
+def _specs(point: Point, settings: Sequence[Setting]) -> tuple[tuple[TrialSpec, ...], str]:
+    """A point's trials, or why it can't run."""
+    try:
+        return tuple(setting.spec(point) for setting in settings), ""
+    except UserError as error:
+        return (), str(error)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from embedsearch.cli.options import SettingChoices
 from embedsearch.data.corpus import open_corpus
-from embedsearch.data.documents import keep_documents, open_documents
+from embedsearch.data.documents import KeptDocuments, keep_documents, keep_sentences, open_documents
 from embedsearch.data.pairs import ScoredPairs, read_dev_pairs
 from embedsearch.encoder.backbone import describe, fingerprint, locate
 from embedsearch.errors import UserError
@@ -37,7 +37,8 @@ def surroundings(
     ``gpus``: how many there are to run on; ``needs``: what the ``method`` trains on. Raises
     ``UserError`` for what does not exist or can't be.
     """
-    preset, why = _preset(choices, gpus, method)
+    preset, why = _preset(choices, gpus, method, needs)
+    _must_hold(preset, choices, method, needs)
     trains = needs != "nothing"
     device = _device(preset.device, gpus)
     precision = _precision(preset.precision, device)
@@ -83,9 +84,19 @@ def surroundings(
     return Surroundings(preset, setting, cluster, place, " · ".join(parts))
 
 
-def _preset(choices: SettingChoices, gpus: float, method: str) -> tuple[Preset, str]:
+def on_sentences(setting: Setting) -> Setting:
+    """``setting`` with the sentences of its documents for a corpus."""
+    documents = KeptDocuments.at(Path(setting.corpus.location), setting.corpus.name)
+    corpus = keep_sentences(documents, cache=setting.cache)
+    source = Source(str(corpus.folder), corpus.fingerprint, corpus.name)
+    return replace(setting, corpus=source, rows=len(corpus))
+
+
+def _preset(choices: SettingChoices, gpus: float, method: str, needs: Needs) -> tuple[Preset, str]:
     """The preset with its parts replaced by those that were chosen, and why this one."""
-    name, why = (choices.preset, "") if choices.preset else _default_preset(choices, gpus, method)
+    name, why = choices.preset, ""
+    if name is None:
+        name, why = _default_preset(choices, gpus, method, needs)
     parts = {
         key: getattr(choices, key)
         for key in (
@@ -100,12 +111,15 @@ def _preset(choices: SettingChoices, gpus: float, method: str) -> tuple[Preset, 
     return (preset.replaced(**parts) if parts else preset), why
 
 
-def _default_preset(choices: SettingChoices, gpus: float, method: str) -> tuple[str, str]:
+def _default_preset(
+    choices: SettingChoices, gpus: float, method: str, needs: Needs
+) -> tuple[str, str]:
     """``paper`` where it can run, else ``demo``; with the reason, to be said."""
     if not gpus:
         return "demo", " (no GPU here; --preset paper runs the papers' setting all the same)"
     try:
         preset = load_preset("paper")
+        _must_hold(preset, choices, method, needs)
         locate(choices.backbone or preset.method(method).backbone or preset.backbone)
         if choices.dev is None:
             read_dev_pairs(preset.dev)
@@ -125,6 +139,16 @@ def _check_selection(dev: ScoredPairs, select: str | None) -> None:
         raise UserError(
             f"dev pairs '{dev.name}' are a test set: selecting on it makes it worthless as a test; "
             f"give dev pairs, score it with `embedsearch evaluate`, or say --select {dev.name}"
+        )
+
+
+def _must_hold(preset: Preset, choices: SettingChoices, method: str, needs: Needs) -> None:
+    """Raise ``UserError`` where the preset's own corpus is not what ``method`` trains on."""
+    wanted = _HELD.get(needs)
+    if wanted and preset.holds not in (None, wanted) and choices.corpus is None:
+        raise UserError(
+            f"{method} trains on {wanted}, and the corpus of preset {preset.name} holds "
+            f"{preset.holds}: give --corpus {_GIVE[wanted]}"
         )
 
 
@@ -171,6 +195,11 @@ def _corpus(preset: Preset, choices: SettingChoices, place: Place) -> tuple[Sour
 _READ = {"nothing": _nothing, "sentences": _corpus, "pairs": _documents}
 _HELD = {"sentences": "sentences", "pairs": "documents"}
 """How a corpus is read, and what it holds, by what the method needs."""
+
+_GIVE = {
+    "sentences": "with a file of them or hf:NAME",
+    "documents": "with a file of them (JSON Lines of title and text, say) or hf:NAME",
+}
 
 
 def _storage(choices: SettingChoices) -> Path:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Literal, get_args
 
 from filelock import FileLock
 
-from embedsearch.data.corpus import DEMO, DEMO_FOLDER, file_digest
+from embedsearch.data.corpus import DEMO, DEMO_FOLDER, Corpus, file_digest, keep_corpus
 from embedsearch.data.formats import detect_format, json_rows
 from embedsearch.data.library import HUB_PREFIX, HubName
 from embedsearch.data.lines import read_lines
@@ -86,6 +87,14 @@ def keep_documents(documents: Documents, *, cache: Path) -> KeptDocuments:
             "file, blank lines stand between documents, each with its title in the first line"
         )
     return kept
+
+
+def keep_sentences(documents: Documents, *, cache: Path) -> Corpus:
+    """All sentences of ``documents``, titles among them, as a corpus: for what trains on sentences
+    beside what trains on the documents' pairs."""
+    folder = cache / "corpora" / content_id([_READING, "sentences", documents.fingerprint])
+    source = chain.from_iterable(document.sentences for document in documents)
+    return keep_corpus(folder, f"{documents.name}, sentences", source)
 
 
 def _keep(folder: Path, documents: Documents) -> None:

@@ -75,6 +75,9 @@ class Pair(NamedTuple):
     pairs, and in no order but the seed's."""
     first: str
     second: str
+    first_sentence: int
+    """Names the whole sentence, equal for all crops of it."""
+    second_sentence: int
 
 
 def mine_chunk(
@@ -166,6 +169,12 @@ class _Side(NamedTuple):
     length: int
     """In thousandths."""
 
+    @property
+    def number(self) -> int:
+        """Of 64 bits; equal for equal normalised texts."""
+        digest = hashlib.blake2b(self.normal.encode(), digest_size=8).digest()
+        return int.from_bytes(digest, signed=True)
+
     def cropped(self, tokens: int, place: float) -> str:
         """About as much text as weighs ``tokens``, from ``place`` (0 to 1) of where it can begin.
 
@@ -191,8 +200,10 @@ def _pair(kind: Kind, first: _Side, second: _Side, mining: Mining, seed: int) ->
     key = hashlib.blake2b(normal.encode(), digest_size=16, key=str(seed).encode()).hexdigest()
     places = (0.0, 0.0) if kind == "titles" else (_fraction(key[16:24]), _fraction(key[24:]))
     tokens = mining.tokens(kind)
-    sides = zip((first, second), places, strict=True)
-    return Pair(kind, key, *(side.cropped(tokens, place) for side, place in sides))
+    one, other = (
+        side.cropped(tokens, place) for side, place in zip((first, second), places, strict=True)
+    )
+    return Pair(kind, key, one, other, first.number, second.number)
 
 
 def _fraction(digits: str) -> float:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
@@ -23,6 +24,9 @@ DOCUMENT = "document_"
 TITLE = "title_"
 """Before the names of a pair's second sentence (the first's have nothing), and of the documents and
 titles beside the pairs."""
+
+SENTENCE = "sentence"
+"""Name of what says which sentence a text is of, or a crop of: (rows,) int64."""
 
 PROMPT = "document2title: "
 """Before a document whose title is to be written; the paper names the task so."""
@@ -113,9 +117,8 @@ class PairBatches:
             return {"": tokens(_Texts(pairs, 0), length), SECOND: tokens(_Texts(pairs, 1), length)}
 
         self.order = PairOrder(pairs, pairing, seed)
-        self.sentences = {
-            bucket: both((pairs.short, pairs.long)[bucket]) for bucket in self.order.buckets
-        }
+        self.pairs = {bucket: (pairs.short, pairs.long)[bucket] for bucket in self.order.buckets}
+        self.tokens = {bucket: both(found) for bucket, found in self.pairs.items()}
         self.titles: Mapping[str, TokenisedCorpus] = {}
         if pairing.title_share:
             self.titles = {
@@ -125,9 +128,12 @@ class PairBatches:
 
     def batch(self, step: int) -> dict[str, Tensor]:
         """``input_ids`` and ``attention_mask`` of the first sentences, of the ``SECOND`` ones, and
-        with titles of ``DOCUMENT`` and ``TITLE``, each (rows, longest)."""
+        with titles of ``DOCUMENT`` and ``TITLE``, each (rows, longest); and the ``SENTENCE`` of the
+        first and of the second ones."""
         bucket, rows = self.order.pairs(step)
-        batch = same_rows(self.sentences[bucket], rows)
+        batch = same_rows(self.tokens[bucket], rows)
+        first, second = torch.from_numpy(self.pairs[bucket].sentences(rows)).unbind(1)
+        batch |= {SENTENCE: first, SECOND + SENTENCE: second}
         if self.titles:
             batch |= same_rows(self.titles, self.order.title_rows(step, len(rows)))
         return batch

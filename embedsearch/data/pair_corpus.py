@@ -13,22 +13,25 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, get_args, overload
 
+import numpy as np
 from filelock import FileLock
+from numpy.typing import NDArray
 
 from embedsearch.data.corpus import Rows
 from embedsearch.data.documents import Documents
 from embedsearch.data.library import quiet_datasets
-from embedsearch.data.mining import Kind, Mining
+from embedsearch.data.mining import Kind, Mining, Pair
 from embedsearch.data.pair_stream import mine
 from embedsearch.data.shuffle import Shuffle
 from embedsearch.durable import write_json, write_whole
 from embedsearch.errors import UserError
 from embedsearch.records import content_id
 
-_VERSION = 1
+_VERSION = 2
 """Of mining; raised when the same documents would give other pairs."""
 
 _CHUNK = 10_000
+_COLUMNS = Pair._fields[2:]
 
 
 @dataclass(frozen=True)
@@ -101,6 +104,11 @@ class PairCorpus(Sequence[tuple[str, str]]):
         if isinstance(found["first"], str):
             return found["first"], found["second"]
         return list(zip(found["first"], found["second"], strict=True))
+
+    def sentences(self, rows: Rows) -> NDArray[np.int64]:
+        """What names the sentences that the texts of these rows are of, or crops of: (rows, 2)."""
+        found = self._table[rows]
+        return np.array([found[name] for name in _COLUMNS[2:]], dtype=np.int64).T
 
     def __iter__(self) -> Iterator[tuple[str, str]]:
         for batch in self._table.iter(batch_size=1_000):
@@ -186,7 +194,7 @@ def _write(
     for pairs, counted in mine(documents, mining, seed, workers):
         tally.update(counted)
         for pair in pairs:
-            shuffles[pair.kind].add(pair.key, f"{pair.first}\t{pair.second}")
+            shuffles[pair.kind].add(pair.key, "\t".join(map(str, pair[2:])))
         if progress:
             progress(tally["documents"])
     told = {}
@@ -203,15 +211,17 @@ def _store(file: Path, shuffle: Shuffle) -> dict[str, Any]:
     """Write the lines of ``shuffle`` as pairs; gives how many there are, and their fingerprint."""
     rows, digest, lines = 0, hashlib.sha256(), shuffle.drain()
     with quiet_datasets() as datasets:
-        text = datasets.Value("string")
+        text, number = datasets.Value("string"), datasets.Value("int64")
+        columns = dict(zip(_COLUMNS, (text, text, number, number), strict=True))
         writer = datasets.arrow_writer.ArrowWriter(
             path=str(file),
-            features=datasets.Features({"first": text, "second": text}),
+            features=datasets.Features(columns),
             writer_batch_size=_CHUNK,
         )
         while chunk := list(islice(lines, _CHUNK)):
-            first, second = zip(*(line.split("\t") for line in chunk), strict=True)
-            writer.write_batch({"first": first, "second": second})
+            first, second, *numbers = zip(*(line.split("\t") for line in chunk), strict=True)
+            both = (list(map(int, side)) for side in numbers)
+            writer.write_batch(dict(zip(_COLUMNS, (first, second, *both), strict=True)))
             digest.update("\0".join([*chunk, ""]).encode())
             rows += len(chunk)
         writer.finalize()

@@ -9,12 +9,12 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
-from embedsearch.data.augment import Augmentation, Kind, wordnet
+from embedsearch.data.augment import VERSION, Augmentation, Kind, wordnet
 from embedsearch.data.augment.masked import MaskedWords
 from embedsearch.encoder import backbone
 from embedsearch.errors import UserError
 from embedsearch.methods.base import AUGMENTED, Batch, MethodConfig, part
-from embedsearch.records import Scalar, Source
+from embedsearch.records import Scalar, Source, content_id
 
 SOURCE = "augment_source"
 
@@ -76,7 +76,7 @@ def _source(kind: Kind, location: str | None) -> Source:
         return Source(str(folder), wordnet.fingerprint(folder), folder.name)
     folder = _model_folder(str(location))
     MaskedWords(folder)
-    return Source(str(folder), backbone.fingerprint(folder), folder.name)
+    return Source(str(folder), content_id([VERSION, backbone.fingerprint(folder)]), folder.name)
 
 
 def _model_folder(location: str) -> Path:

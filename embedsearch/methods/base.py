@@ -112,6 +112,9 @@ class Method(nn.Module):
     """Of backbones that it can train."""
     fitted: ClassVar[bool] = False
     """Whether one ``fit`` takes the place of all steps."""
+    revision: ClassVar[int] = 0
+    """Raised where a shipped method's own numbers change; a change to those of all raises
+    ``NUMERICS``."""
 
     def __init__(self, config: MethodConfig, encoder: Encoder) -> None:
         super().__init__()

@@ -11,7 +11,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from embedsearch.data.mining import Mining
-from embedsearch.data.pair_batches import DOCUMENT, SECOND, TITLE, Pairing
+from embedsearch.data.pair_batches import DOCUMENT, SECOND, SENTENCE, TITLE, Pairing
 from embedsearch.data.spans import hump_geometric, mask_spans
 from embedsearch.encoder.backbone import BackboneFacts
 from embedsearch.encoder.model import Encoder
@@ -107,13 +107,15 @@ class GUR(Method):
     not have; the public code takes the end token, and the tanh is ours. It weighs the title task
     nowhere: here like the other texts written, a share ``title_share`` of the rows.
 
-    A batch can hold a sentence twice, in two of its pairs. Two texts that are equal, or are a pair
-    anywhere in the batch, are never each other's negatives (ours).
+    A batch can hold a sentence twice, in two of its pairs, perhaps in two crops. Two texts that are
+    of one sentence, or equal, or a pair anywhere in the batch are never each other's negatives
+    (ours).
     """
 
     Config: ClassVar[type[MethodConfig]] = GURConfig
     needs: ClassVar[Needs] = "pairs"
     architectures = ("t5",)
+    revision = 1
 
     def __init__(self, config: GURConfig, encoder: Encoder) -> None:
         super().__init__(config, encoder)
@@ -176,7 +178,7 @@ class GUR(Method):
         config, (first, second, *written) = self.config, views
         terms = {}
         if config.cl:
-            known = known_pairs(stacked(batch, part(batch, SECOND)))
+            known = known_pairs(batch)
             contrast = symmetric_info_nce(first, second, config.temperature, known)
             terms["contrast"] = config.alpha * contrast
         for name, losses in zip(("lm", "title"), written, strict=False):
@@ -197,16 +199,21 @@ def stacked(first: Batch, second: Batch) -> dict[str, Tensor]:
     }
 
 
-def known_pairs(both: Batch) -> Tensor:
-    """Which first and second sentences belong together, (pairs, pairs): those that are equal, and
-    those that are a pair of the batch in whatever order, through copies of themselves too.
+def known_pairs(batch: Batch) -> Tensor:
+    """Which first and second sentences belong together, (pairs, pairs): those that are one, whole
+    or in crops, or read the same, and those that are a pair of the batch in whatever order."""
+    both = stacked(batch, part(batch, SECOND))
+    tokens = both["input_ids"].masked_fill(both["attention_mask"] == 0, -1)
+    sentences = torch.cat([batch[SENTENCE], batch[SECOND + SENTENCE]])
+    return _together(tokens) | _together(sentences)
 
-    ``both`` (2·pairs, tokens) has the first sentences and under them the second ones, unmasked.
-    """
-    ids = both["input_ids"].masked_fill(both["attention_mask"] == 0, -1)
-    texts = torch.unique(ids, dim=0, return_inverse=True)[1]
-    first, second = texts.chunk(2)
-    together = torch.eye(int(texts.max()) + 1, dtype=torch.bool, device=ids.device)
+
+def _together(rows: Tensor) -> Tensor:
+    """As ``known_pairs``, of equal rows of (2·pairs, …): the first ones', and under them the second
+    ones'."""
+    numbers = torch.unique(rows, dim=0, return_inverse=True)[1]
+    first, second = numbers.chunk(2)
+    together = torch.eye(int(numbers.max()) + 1, dtype=torch.bool, device=rows.device)
     together[first, second] = together[second, first] = True
     return together[first][:, second]
 

@@ -44,6 +44,8 @@ class Preset(BaseModel):
     backbone: str = Field(min_length=1)
     corpus: str = Field(min_length=1)
     dev: str = Field(min_length=1)
+    holds: Literal["sentences", "documents"] | None = None
+    """What the corpus is of; None where that is not known before it is read, or it is of both."""
     steps: int | None = Field(None, ge=1)
     epochs: float | None = Field(None, gt=0)
     eval_steps: int = Field(125, ge=1)

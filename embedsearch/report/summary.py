@@ -90,7 +90,8 @@ class Summary:
             return [*out, "No trial has a score, so there is no best."]
         names = labels(self.sweep.specs)
         spec, best = ranked[0]
-        out.append(f"Best of {len(ranked)}: {_score(best)} with {names[spec.id]}")
+        which = f" with {names[spec.id]}" if len(names) > 1 else ""
+        out.append(f"Best of {len(ranked)}: {_score(best)}{which}")
         out.append(f"Untrained: {_score(best, start=True)}")
         if spec.id in checkpoints:
             out.append(f"Checkpoint: {checkpoints[spec.id]}")

@@ -14,13 +14,11 @@ from embedsearch.config import unknown, validate
 from embedsearch.document import Table, read_yaml
 from embedsearch.errors import UserError
 from embedsearch.presets import Preset
-from embedsearch.sweep.catalogue import find_space
+from embedsearch.sweep.catalogue import find_experiment, find_space
 from embedsearch.sweep.grid import Grid, parse_grid
 from embedsearch.sweep.layers import typed_values
 from embedsearch.sweep.region import Draw, GridPoints
 from embedsearch.sweep.space import Space, load_space
-
-OWN_FOLDER = Path("experiments")
 
 Words = Annotated[str, Field(min_length=1)]
 
@@ -95,14 +93,16 @@ class Experiment:
         return self.path.stem
 
 
-def load_experiment(path: str | Path) -> Experiment:
-    """The experiment in a YAML file, all of it checked; ``UserError`` with file, line and key.
+def load_experiment(name: str | Path) -> Experiment:
+    """The experiment of a name or in a YAML file, all of it checked; ``UserError`` with file, line
+    and key.
 
     Values lie where a grid's do (class < space's fixed < experiment's fixed < preset < values), and
     a space's conditions do not bind them: an ablation may be what a search leaves out.
     """
-    path = Path(path)
-    _must_be_there(path)
+    path = find_experiment(name)
+    if not re.fullmatch(r"\w[\w-]*", path.stem):
+        raise UserError(f"{path}: its sweeps are named by it: use letters, digits, _ and - alone")
     table = read_yaml(path)
     file = validate(_ExperimentFile, table)
     spaces = _spaces(table, file)
@@ -119,14 +119,6 @@ def load_experiment(path: str | Path) -> Experiment:
         raise table.places["baseline"].error(unknown("row", file.baseline, labels))
     parts = file.model_dump(include={"about", "paper", "table", "baseline", "figures", "seeds"})
     return Experiment(path=path, notes=tuple(file.notes), rows=rows, **parts)
-
-
-def _must_be_there(path: Path) -> None:
-    if not path.is_file():
-        folder = path.parent if path.parent.is_dir() else OWN_FOLDER
-        raise UserError(unknown("experiment", str(path), map(str, sorted(folder.glob("*.yaml")))))
-    if not re.fullmatch(r"\w[\w-]*", path.stem):
-        raise UserError(f"{path}: its sweeps are named by it: use letters, digits, _ and - alone")
 
 
 def _spaces(table: Table, file: _ExperimentFile) -> dict[str, Space]:

@@ -2,25 +2,37 @@
 
     python -m experiments.benchmarks [--only NAME]... [--backbone FOLDER] [--corpus FILE] [--dev …]
 
-Without options the embedded demo is measured; ``--backbone`` adds a second one (a 6-layer MiniLM,
-say). Run it on a quiet machine: other load falls on both sides, but not evenly.
+Without options the embedded demo is measured; ``--backbone`` adds a second one: a folder (a 6-layer
+MiniLM, say), or one with random weights by its size, ``bert-6x768`` or ``t5-6x768``. Run it on a
+quiet machine: other load falls on both sides, but not evenly.
 """
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rich.console import Console
 from rich.table import Table
 
-from experiments.benchmarks import commands, evaluation, memory, mining, overhead, suite, training
+from experiments.benchmarks import (
+    commands,
+    evaluation,
+    memory,
+    methods,
+    mining,
+    overhead,
+    suite,
+    training,
+)
+from experiments.benchmarks.backbone import made
 from experiments.benchmarks.row import Inputs, Row
 
 BENCHMARKS: dict[str, Callable[[Inputs], Iterator[Row]]] = {
     "overhead": overhead.rows,
     "training": training.rows,
+    "methods": methods.rows,
     "evaluation": evaluation.rows,
     "suite": suite.rows,
     "memory": memory.rows,
@@ -42,7 +54,7 @@ def options() -> Options:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--only", action="append", choices=BENCHMARKS)
-    parser.add_argument("--backbone", help="a second backbone beside the nano")
+    parser.add_argument("--backbone", help="a second one: a folder, or bert-6x768, t5-6x768 …")
     parser.add_argument("--corpus", default="demo")
     parser.add_argument("--dev", default="demo")
     parser.add_argument("--documents", default="demo", help="of `mining`")
@@ -50,7 +62,9 @@ def options() -> Options:
     parser.add_argument("--steps", type=int, default=60)
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--device", default="cpu", choices=("cpu", "cuda"), help="of `training`")
+    parser.add_argument(
+        "--device", default="cpu", choices=("cpu", "cuda"), help="of `training`, `methods`"
+    )
     given = vars(parser.parse_args())
     return Options(given.pop("only") or list(BENCHMARKS), Inputs(**given))
 
@@ -59,10 +73,12 @@ def main() -> None:
     asked = options()
     table = Table("what", "ours", "peer", "ratio", "goal")
     console = Console()
-    for name in asked.only:
-        for row in BENCHMARKS[name](asked.inputs):
-            console.print(row.line())
-            table.add_row(row.what, row.ours, row.peer, row.ratio, row.goal)
+    with made(asked.inputs.backbone) as backbone:
+        inputs = replace(asked.inputs, backbone=backbone)
+        for name in asked.only:
+            for row in BENCHMARKS[name](inputs):
+                console.print(row.line())
+                table.add_row(row.what, row.ours, row.peer, row.ratio, row.goal)
     console.print(table)
 
 

@@ -102,7 +102,7 @@ def test_a_row_that_fails_or_can_not_run_is_said_and_the_others_stand(
     from embedsearch.methods.scd import SCD
 
     table(
-        "- {label: WNet, method: simcse, values: {augment: wnet, augment_source: none}}",
+        "- {label: WNet, method: simcse, values: {augment: wnet, augment_source: nowhere}}",
         "- {label: too long, method: simcse, values: {max_length: 65}}",
         "- {label: endless, method: simcse, values: {temperature: {low: 0.1, high: 1}}}",
     )

@@ -89,7 +89,7 @@ def test_every_text_is_cropped_to_its_bucket() -> None:
     words = " ".join(f"longword{n}" for n in range(85))
     document = Document("Title", f"{han}。前{han}。\n{words}. Xyz {words}.")
     found, _ = mine_chunk([document], Mining(), seed=0)
-    (_, _, first, second), (_, _, third, fourth) = found[0], found[-2]
+    (_, _, first, second, *_), (_, _, third, fourth, *_) = found[0], found[-2]
     title = found[-1]
     assert (len(first), len(second)) == (128, 128)
     assert first in han and second.removesuffix("。").removeprefix("前") in han

@@ -16,6 +16,7 @@ from embedsearch.data.pair_batches import (
     DOCUMENT,
     PROMPT,
     SECOND,
+    SENTENCE,
     TITLE,
     PairBatches,
     Pairing,
@@ -118,7 +119,7 @@ def test_a_batch_is_what_the_tokenizer_gives(mined: MinedPairs, cache: Path) -> 
             TITLE: tokens([title for _, title in titles], 32),
         }
         batch = batches.batch(step)
-        assert len(batch) == 8
+        assert len(batch) == 10
         for prefix, parts in wanted.items():
             for name, value in parts.items():
                 assert torch.equal(batch[prefix + name], value), (step, prefix)
@@ -129,9 +130,26 @@ def test_a_batch_is_what_the_tokenizer_gives(mined: MinedPairs, cache: Path) -> 
 def test_without_titles_nothing_of_them_is_made(mined: MinedPairs, cache: Path) -> None:
     tokenizer = load_tokenizer(str(locate("nano-t5")))
     batch = PairBatches(mined, pairing(title_share=0), tokenizer, 0, cache=cache).batch(0)
-    assert sorted(batch) == sorted(
-        prefix + name for prefix in ("", SECOND) for name in ("attention_mask", "input_ids")
-    )
+    names = ("attention_mask", "input_ids", SENTENCE)
+    assert sorted(batch) == sorted(prefix + name for prefix in ("", SECOND) for name in names)
+
+
+def test_crops_of_a_sentence_have_its_number(mined: MinedPairs, cache: Path) -> None:
+    """Other texts in two of its pairs, and one number in every batch that has it."""
+    tokenizer = load_tokenizer(str(locate("nano-t5")))
+    batches = PairBatches(mined, pairing(), tokenizer, 0, cache=cache)
+    texts: dict[int, set[str]] = {}
+    for step in range(16):
+        bucket, rows = batches.order.pairs(step)
+        batch = batches.batch(step)
+        numbers = zip(batch[SENTENCE].tolist(), batch[SECOND + SENTENCE].tolist(), strict=True)
+        for pair, told in zip((mined.short, mined.long)[bucket][rows], numbers, strict=True):
+            for text, number in zip(pair, told, strict=True):
+                texts.setdefault(number, set()).add(text)
+    crops = [found for found in texts.values() if len(found) > 1]
+    assert crops and all("old" in text for found in crops for text in found)
+    whole = [text for found in texts.values() if len(found) == 1 for text in found]
+    assert len(set(whole)) == len(whole)
 
 
 def test_a_bucket_that_fills_no_batch_is_left_out(mined: MinedPairs) -> None:

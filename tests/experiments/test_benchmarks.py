@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from experiments.benchmarks import commands, evaluation, memory, mining, suite, training
-from experiments.benchmarks.backbone import make_backbone
+from embedsearch.encoder.backbone import describe
+from experiments.benchmarks import commands, evaluation, memory, methods, mining, suite, training
+from experiments.benchmarks.backbone import made, make_backbone
 from experiments.benchmarks.row import Inputs, Row
 from tests.cli.test_evaluate import PAIRS
 from tests.evaluation.tasks.test_sts import make_year
@@ -29,6 +30,30 @@ def test_the_suite_beside_its_peers(tmp_path: Path) -> None:
     make_year(tmp_path, a=PAIRS)
     peer, loop, again = suite.rows(replace(TINY, data=str(tmp_path)))
     assert "1 STS tasks" in peer.what and "SentEval" in loop.peer and again.ratio.endswith("%")
+
+
+def test_every_method_takes_a_step_beside_simcse() -> None:
+    """A T5's own beside SimCSE on a T5."""
+    rows = list(methods.rows(TINY))
+    told = [row.what.split()[3] + " " + row.what.split(", ")[-3] for row in rows]
+    alone = [f"{name} nano" for name in methods.methods() if name != "gur"]
+    assert told == [*alone, "simcse nano-t5", "gur nano-t5"]
+    assert told[0] == "simcse nano" and rows[0].ratio == "1.00x"
+    assert all(float(row.ratio.removesuffix("x")) > 0 for row in rows)
+
+
+@pytest.mark.parametrize("name", ["bert-1x64", "t5-1x64"])
+def test_a_backbone_of_a_size_is_made_for_the_time_being(name: str) -> None:
+    with made(name) as folder:
+        facts = describe(str(folder))
+        assert (facts.architecture, facts.layers, facts.dim) == (name[: name.index("-")], 1, 64)
+    assert not Path(str(folder)).exists()
+
+
+@pytest.mark.parametrize("name", ["bert-base", "nano", None])
+def test_any_other_name_stays(name: str | None) -> None:
+    with made(name) as found:
+        assert found == name
 
 
 def test_commands_on_a_store() -> None:

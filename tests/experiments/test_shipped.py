@@ -8,6 +8,8 @@ import pytest
 
 from embedsearch.cli.options import SettingChoices
 from embedsearch.cli.study import Study, make_study
+from embedsearch.data.corpus import Corpus
+from embedsearch.data.documents import KeptDocuments
 from embedsearch.sweep.experiment import load_experiment
 from embedsearch.tracking.ledger import StoreLedger
 from embedsearch.tracking.store import Store
@@ -28,6 +30,7 @@ def test_there_is_one_for_each_table() -> None:
     assert {path.stem for path in FILES} >= {
         "scd_table3", "scd_published", "informin_lambda", "informin_beta", "informin_batch",
         "informin_published", "vascl_delta", "vascl_augment", "vascl_published",
+        "gur_published", "gur_ablation",
     }  # fmt: skip
 
 
@@ -61,3 +64,17 @@ def test_informin_changes_one_thing(name: str, key: str, tmp_path: Path) -> None
     rows = [line.values for line in study(FOLDER / f"informin_{name}.yaml", tmp_path).lines]
     assert len({row[key] for row in rows}) == len(rows)
     assert all({**row, key: None} == {**rows[0], key: None} for row in rows)
+
+
+def test_gur_and_its_peer_train_on_the_same_text(tmp_path: Path) -> None:
+    """Documents for the one, their sentences for the other, and one T5 for all."""
+    found = study(FOLDER / "gur_published.yaml", tmp_path)
+    specs = {line.label: line.specs[0] for line in found.lines}
+    assert {spec.backbone.name for spec in specs.values()} == {"nano-t5"}
+    documents = KeptDocuments.at(Path(specs["GUR"].corpus.location))
+    corpus = Corpus.at(Path(specs["SimCSE"].corpus.location))
+    assert specs["SimCSE"].corpus.name == "demo, sentences"
+    first = next(iter(documents)).sentences
+    assert corpus[: len(first)] == first
+    assert len(corpus) == sum(len(document.sentences) for document in documents)
+    assert "on the sentences of the documents: SimCSE" in found.said(1)

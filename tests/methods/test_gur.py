@@ -14,14 +14,14 @@ from torch import Tensor
 
 from embedsearch import trial
 from embedsearch.data.documents import keep_documents, open_documents
-from embedsearch.data.pair_batches import DOCUMENT, SECOND, TITLE
+from embedsearch.data.pair_batches import DOCUMENT, SECOND, SENTENCE, TITLE
 from embedsearch.data.spans import Denoising
 from embedsearch.encoder.backbone import describe
 from embedsearch.encoder.model import Encoder
 from embedsearch.encoder.seq2seq import SequenceDecoder, sentinels
 from embedsearch.errors import UserError
 from embedsearch.methods.base import part, total
-from embedsearch.methods.gur import GUR, GURConfig, known_pairs, stacked
+from embedsearch.methods.gur import GUR, GURConfig, known_pairs
 from embedsearch.records import Measurement, Source, Status, TrialResult
 from tests.conftest import make_point
 
@@ -50,12 +50,15 @@ def words(number: int, length: int = 9) -> list[int]:
 
 
 def batch_of(firsts: list[list[int]], seconds: list[list[int]]) -> dict[str, Tensor]:
+    """Every text is a sentence of its own, also where two are equal."""
     sides = {"": firsts, SECOND: seconds, DOCUMENT: [words(30, 12)], TITLE: [words(31, 2)]}
-    return {
+    batch = {
         prefix + name: value
         for prefix, rows in sides.items()
         for name, value in texts(*rows).items()
     }
+    first, second = torch.arange(2 * len(firsts)).chunk(2)
+    return {**batch, SENTENCE: first, SECOND + SENTENCE: second}
 
 
 BATCH = batch_of([words(n) for n in range(5)], [words(n, 6) for n in range(10, 15)])
@@ -70,7 +73,7 @@ def test_what_belongs_together_is_known() -> None:
     """Pairs A–B, A–C, C–D, D–B and E–E': all but E's meet through a sentence they share."""
     a, b, c, d, e, f = (words(n, 4 + n) for n in range(6))
     pairs = [(a, b), (a, c), (c, d), (d, b), (e, f)]
-    known = known_pairs(stacked(texts(*[x for x, _ in pairs]), texts(*[y for _, y in pairs])))
+    known = known_pairs(batch_of([x for x, _ in pairs], [y for _, y in pairs]))
     together = {frozenset(map(str, pair)) for pair in pairs}
     for i, (one, _) in enumerate(pairs):
         for j, (_, other) in enumerate(pairs):
@@ -89,8 +92,17 @@ def test_a_pair_turned_round_or_twice_is_no_negative(encoder: Encoder) -> None:
     assert method.terms(method.views(encoder, strangers), strangers)["contrast"] > 0.1
 
 
+def test_crops_of_one_sentence_are_no_negatives() -> None:
+    """Pairs A–B, C–A' and D–E, where A and A' are of one sentence."""
+    batch = batch_of([words(1), words(3), words(4)], [words(2), words(6), words(5)])
+    assert known_pairs(batch).tolist() == torch.eye(3).bool().tolist()
+    batch[SECOND + SENTENCE][1] = batch[SENTENCE][0]
+    known = [[True, True, False], [False, True, False], [False, False, True]]
+    assert known_pairs(batch).tolist() == known
+
+
 def test_padding_makes_no_text_another() -> None:
-    wide = stacked(texts(words(1, 3), words(2, 12)), texts(words(1, 3), words(3, 5)))
+    wide = batch_of([words(1, 3), words(2, 12)], [words(1, 3), words(3, 5)])
     assert known_pairs(wide).tolist() == [[True, False], [False, True]]
 
 
@@ -136,7 +148,8 @@ def test_a_pair_has_no_first_and_no_second(
 
 
 def named(texts: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:
-    return {prefix + name: texts[name] for name in ("input_ids", "attention_mask")}
+    names = ("input_ids", "attention_mask", SENTENCE)
+    return {prefix + name: texts[name] for name in names}
 
 
 def test_the_masked_pass_is_the_only_one(encoder: Encoder, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -29,7 +29,7 @@ def ended(which: TrialSpec, score: float | None, reason: str = "") -> TrialResul
 def test_labels_name_what_varies() -> None:
     assert list(labels(SPECS).values()) == ["alpha=0.1", "alpha=0.2", "alpha=0.333333"]
     assert list(labels([spec(0.1), spec(0.1, 7)]).values()) == ["seed=0", "seed=7"]
-    assert list(labels([spec(0.1)]).values()) == ["seed=0"]
+    assert list(labels([spec(0.1)]).values()) == ["scd"]
     assert assigned({"b": 3e-05, "a": True}, ["a", "b", "c"]) == "a=True b=3e-05"
 
 

@@ -27,6 +27,11 @@ def test_best_beside_the_untrained_score() -> None:
     assert found.exit_code() == 0
 
 
+def test_a_trial_alone_needs_no_name() -> None:
+    found = summary(51.0, sweep=Sweep("scd", "single", "demo", SPECS[:1]))
+    assert text(found).splitlines()[0] == "Best of 1: 51.00"
+
+
 def test_nothing_learnt_is_said_with_the_way_on() -> None:
     said = text(summary(49.0, 48.0, 49.5))
     assert said.endswith(

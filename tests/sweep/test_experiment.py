@@ -9,7 +9,7 @@ import pytest
 
 from embedsearch.errors import UserError
 from embedsearch.presets import Preset
-from embedsearch.sweep.experiment import Experiment, load_experiment
+from embedsearch.sweep.experiment import Experiment, find_experiment, load_experiment
 from tests.sweep.test_space_range import draw
 
 HEAD = "about: a table\nbaseline: full\nfigures:\n  STS: test\n"
@@ -122,3 +122,30 @@ def test_a_file_that_is_not_there_names_the_nearest(write: Write) -> None:
         load_experiment(path.with_name("tabel.yaml"))
     with pytest.raises(UserError, match="letters, digits"):
         load_experiment(write(HEAD + ROWS, "my table.yaml"))
+
+
+def test_one_is_found_by_its_name_or_its_path(tmp_path: Path, write: Write) -> None:
+    """The shipped one, unless the working folder has another under that name."""
+    shipped = find_experiment("scd_table3")
+    assert load_experiment("scd_table3").name == "scd_table3"
+    assert find_experiment(shipped) == shipped
+    own = tmp_path / "experiments"
+    own.mkdir()
+    write(HEAD + ROWS, "experiments/scd_table3.yaml")
+    write(HEAD + ROWS, "experiments/mine.yaml")
+    assert find_experiment("scd_table3").resolve() == own / "scd_table3.yaml"
+    assert find_experiment("mine").resolve() == own / "mine.yaml"
+    assert find_experiment(shipped) == shipped
+
+
+@pytest.mark.parametrize(
+    ("name", "near"),
+    [
+        ("scd_tabel3", "scd_table3"),
+        ("scd_table3.yaml", "scd_table3"),
+        ("experiments/scd_table3.yaml", "scd_table3"),
+    ],
+)
+def test_a_name_that_is_none_offers_the_nearest(name: str, near: str) -> None:
+    with pytest.raises(UserError, match=f"no experiment '{name}', perhaps '{near}' .*vascl_delta"):
+        find_experiment(name)

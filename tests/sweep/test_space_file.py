@@ -90,3 +90,6 @@ def test_an_installed_package_finds_its_spaces_inside(
     (package / "search_spaces").mkdir(parents=True)
     monkeypatch.setattr(catalogue, "_PACKAGE", package)
     assert catalogue.shipped_folder() == package / "search_spaces"
+    (package / "experiments").mkdir()
+    (package / "experiments" / "table.yaml").write_text("")
+    assert catalogue.find_experiment("table") == package / "experiments" / "table.yaml"

@@ -21,7 +21,7 @@ from embedsearch.records import Source, content_id
 Kind = Literal["wdel", "wnet", "ctxt"]
 """Words deleted, replaced by WordNet's synonyms, or by a masked language model's proposals."""
 
-_VERSION = 1
+VERSION = 2
 """Raised when the same augmentation would write other sentences."""
 
 _CHUNK = 1_000
@@ -62,7 +62,7 @@ def augmented(
     hangs on the seed, its number and its sentence alone. All epochs see the same text.
     """
     facts = {**asdict(augmentation), "source": augmentation.source.fingerprint}
-    key = content_id([_VERSION, corpus.fingerprint, facts, seed])
+    key = content_id([VERSION, corpus.fingerprint, facts, seed])
     rows = _rows(corpus, augmentation, seed, device)
     name = f"{corpus.name}, {augmentation.kind}"
     return keep_corpus(cache / "augmented" / key, name, rows, rows_wanted=len(corpus))

@@ -28,6 +28,11 @@ _LONGEST = 256
 """Tokens of a sentence that a model is shown at most."""
 
 
+_START, _SPACE, _MARK = _BEFORE = ("", " ", '"')
+"""What a word may stand behind: nothing, a space, or anything else. Where spaces belong to tokens
+(RoBERTa's ``Ġ``, SentencePiece's ``▁``), a word is another token behind each."""
+
+
 @dataclass(frozen=True)
 class _Gap:
     """A masked word."""
@@ -35,6 +40,8 @@ class _Gap:
     row: int
     place: int
     """Among the words of its sentence."""
+    before: str
+    """What the word stands behind, one of ``_BEFORE``."""
     token: int
 
 
@@ -47,7 +54,7 @@ class MaskedWords:
         self.model = _load_model(folder).eval().to(device)
         self.device = device
         self.words = _whole_words(self.tokenizer)
-        self._allowed = torch.tensor(sorted(self.words))
+        self._allowed = {before: torch.tensor(sorted(ids)) for before, ids in self.words.items()}
         config = self.model.config
         last = int(getattr(config, "max_position_embeddings", _LONGEST))
         positions = last - (config.pad_token_id or 0) - 1  # RoBERTa counts from behind its padding
@@ -60,7 +67,7 @@ class MaskedWords:
 
         All words of a sentence that change are masked at once, each by one mask however many
         tokens it has, and filled by one of the ``TOP`` likeliest words, drawn by its probability:
-        one token that is a whole word in any place (no piece of one, no punctuation, no special
+        one token that is a whole word in that place (no piece of one, no punctuation, no special
         token), and not the word that stood there, its capitals aside. A capital is kept. What lies
         behind the tokens the model can take stays. A row hangs on its own random state and on the
         model's rounding alone, not on the rows beside it.
@@ -73,7 +80,7 @@ class MaskedWords:
         ids, gaps = self._masked(parts, chosen)
         for gap, scores in self._scored(ids, gaps):
             words = parts[gap.row].words
-            words[gap.place] = self._proposal(words[gap.place], scores, randoms[gap.row])
+            words[gap.place] = self._proposal(words[gap.place], gap, scores, randoms[gap.row])
         return list(map(str, parts))
 
     def _masked(
@@ -90,15 +97,21 @@ class MaskedWords:
         for row, (words, places) in enumerate(zip(masked, chosen, strict=True)):
             starts = words.starts()
             tokens = {place: encoding.char_to_token(row, starts[place]) for place in places}
-            gaps.append([_Gap(row, p, token) for p, token in tokens.items() if token is not None])
+            gaps.append(
+                [
+                    _Gap(row, place, _before(words, place), token)
+                    for place, token in tokens.items()
+                    if token is not None
+                ]
+            )
         return encoding["input_ids"], gaps
 
     @torch.no_grad()
     def _scored(
         self, ids: Sequence[Sequence[int]], gaps: Sequence[Sequence[_Gap]]
     ) -> Iterator[tuple[_Gap, Tensor]]:
-        """Every gap with the scores of all allowed tokens, in batches of sentences of like length;
-        the gaps of a sentence in their order."""
+        """Every gap with the scores of all tokens, in batches of sentences of like length; the gaps
+        of a sentence in their order."""
         rows = sorted((row for row, found in enumerate(gaps) if found), key=lambda r: len(ids[r]))
         for batch in _batches(rows, ids):
             lengths = torch.tensor([len(ids[row]) for row in batch])
@@ -108,13 +121,14 @@ class MaskedWords:
             logits = self.model(**{k: v.to(self.device) for k, v in inputs.items()}).logits
             wanted = [(i, gap) for i, row in enumerate(batch) for gap in gaps[row]]
             places = [i for i, _ in wanted], [gap.token for _, gap in wanted]
-            scores = logits[places].float()[:, self._allowed.to(logits.device)].cpu()
+            scores = logits[places].float().cpu()
             yield from zip((gap for _, gap in wanted), scores, strict=True)
 
-    def _proposal(self, word: str, scores: Tensor, random: Random) -> str:
+    def _proposal(self, word: str, gap: _Gap, scores: Tensor, random: Random) -> str:
         """One of the likeliest other words; ``word`` itself where there is none."""
-        best, places = scores.topk(min(TOP + _SPELLINGS, len(scores)))
-        found = [self.words[i] for i in self._allowed[places].tolist()]
+        allowed, words = self._allowed[gap.before], self.words[gap.before]
+        best, places = scores[allowed].topk(min(TOP + _SPELLINGS, len(allowed)))
+        found = [words[i] for i in allowed[places].tolist()]
         kept = [i for i, other in enumerate(found) if other.lower() != word.lower()][:TOP]
         if not kept:
             return word
@@ -134,16 +148,37 @@ def _batches(rows: Sequence[int], ids: Sequence[Sequence[int]]) -> Iterator[list
         yield batch
 
 
-def _whole_words(tokenizer: Any) -> dict[int, str]:
-    """The tokens that are a word by themselves wherever one stands, by id."""
+def _before(words: Words, place: int) -> str:
+    gap = words.gaps[place]
+    return _START if not (gap or place) else _SPACE if gap[-1:].isspace() else _MARK
+
+
+def _whole_words(tokenizer: Any) -> dict[str, dict[int, str]]:
+    """The tokens that are a word by themselves, by id, for each of ``_BEFORE``.
+
+    What is one behind a mark alone is a piece (``er``), but for a Han character.
+    """
     special = set(tokenizer.all_special_ids)
     ids = [i for i in range(len(tokenizer)) if i not in special]
     texts = [text.strip() for text in tokenizer.batch_decode([[i] for i in ids])]
-    again = tokenizer([f" {text}" for text in texts], add_special_tokens=False)["input_ids"]
+    words = {i: x for i, x in zip(ids, texts, strict=True) if Words.of(x).words == [x]}
+
+    def tokens(texts: Sequence[str]) -> list[list[int]]:
+        found: list[list[int]] = tokenizer(texts, add_special_tokens=False)["input_ids"]
+        return found
+
+    found = {
+        before: {
+            i: words[i]
+            for i, made in zip(words, tokens([before + x for x in words.values()]), strict=True)
+            if made == [*tokens([before.strip()])[0], i]
+        }
+        for before in _BEFORE
+    }
+    whole = set(found[_SPACE].values())
     return {
-        i: text
-        for i, text, found in zip(ids, texts, again, strict=True)
-        if found == [i] and Words.of(text).words == [text]
+        before: {i: x for i, x in known.items() if x in whole or Words.of(x + x).words == [x, x]}
+        for before, known in found.items()
     }
 
 

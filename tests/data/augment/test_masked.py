@@ -5,11 +5,15 @@ from pathlib import Path
 from random import Random
 
 import pytest
+import torch
+from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers, trainers
+from transformers import PreTrainedTokenizerFast, RobertaForMaskedLM
 
 from embedsearch.data.augment import masked
 from embedsearch.data.augment.masked import MaskedWords
 from embedsearch.data.augment.words import Words, changed
 from embedsearch.errors import UserError
+from tests.conftest import tiny_config
 
 Make = Callable[..., Path]
 
@@ -48,6 +52,67 @@ def test_pieces_punctuation_special_tokens_and_the_word_itself_are_not_taken(
     scores = {"##el": 80, ".": 80, "[SEP]": 80, "river": 80, "stone": 40}
     model = MaskedWords(make_masked_model(**scores))
     assert model.substitute(["River.", "bird"], 0.1, randoms(2)) == ["Stone.", "river"]
+
+
+MARKED = "Bird (bird) and bird."
+
+
+def bpe() -> Tokenizer:
+    """Of bytes, as RoBERTa's: a space belongs to the token behind it, a text begins without one."""
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    words = ["river", "stone", "bird", "and"]
+    texts = [f"{word} {word} ({word})" for word in words for _ in range(50)]
+    trainer = trainers.BpeTrainer(
+        vocab_size=400,
+        special_tokens=["<pad>", "<unk>", "<mask>"],
+        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+        show_progress=False,
+    )
+    tokenizer.train_from_iterator(texts, trainer)
+    return tokenizer
+
+
+def pieces() -> Tokenizer:
+    """As SentencePiece's: a text begins as if behind a space."""
+    words = ["river", "stone", "bird", "and"]
+    known = [*(f"▁{word}" for word in words), *words, "riv", "er", *"▁()."]
+    special = [("<pad>", 0.0), ("<unk>", 0.0), ("<mask>", 0.0)]
+    tokenizer = Tokenizer(models.Unigram([*special, *((text, -1.0) for text in known)], 1))
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
+        [pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Metaspace(prepend_scheme="always")]
+    )
+    tokenizer.decoder = decoders.Metaspace()
+    return tokenizer
+
+
+@pytest.mark.parametrize(
+    ("make", "scores", "after"),
+    [
+        (bpe, {"river": 40, "Ġstone": 40, "er": 80, "<mask>": 80}, "River (river) stone stone."),
+        (pieces, {"river": 40, "▁stone": 40, "er": 80, "▁": 80}, "Stone (river) stone stone."),
+    ],
+)
+def test_a_word_is_proposed_as_it_is_spelled_in_its_place(
+    make: Callable[[], Tokenizer], scores: dict[str, float], after: str, tmp_path: Path
+) -> None:
+    """With the mark of a space before it or without: each has a score of its own."""
+    tokenizer = PreTrainedTokenizerFast(
+        tokenizer_object=make(),
+        pad_token="<pad>",
+        unk_token="<unk>",
+        mask_token=AddedToken("<mask>", lstrip=True),
+    )
+    torch.manual_seed(0)
+    model = RobertaForMaskedLM(tiny_config("roberta", pad_token_id=0, vocab_size=len(tokenizer)))
+    with torch.no_grad():
+        for token, score in scores.items():
+            model.lm_head.bias[tokenizer.convert_tokens_to_ids(token)] = score
+    model.save_pretrained(tmp_path / "model")
+    tokenizer.save_pretrained(tmp_path / "model")
+    found = MaskedWords(tmp_path / "model").substitute([MARKED], 0.99, randoms(1))
+    assert found == [after]
 
 
 def test_a_row_does_not_hang_on_the_rows_beside_it(
