@@ -241,3 +241,15 @@ def test_an_edited_method_of_ones_own_is_another(
         ids.append(setting.spec(point).id)
     assert ids[0] != ids[1] and ids[0] == ids[2]
     assert setting.spec(shipped).code == ""
+
+
+def test_a_shipped_method_s_revision_makes_its_trials_alone_new(
+    make_setting: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from embedsearch.methods.simcse import SimCSE
+
+    setting, simcse, scd = make_setting(), make_point("simcse"), make_point("scd")
+    before = [setting.spec(point).id for point in (simcse, scd)]
+    monkeypatch.setattr(SimCSE, "revision", 1)
+    after = [setting.spec(point).id for point in (simcse, scd)]
+    assert before[0] != after[0] and before[1] == after[1]
