@@ -134,27 +134,28 @@ class Intents:
             reason = "the embeddings hold NaN or infinity"
             return Outcome(tuple(Score(f"{shots}-shot", None, reason=reason) for shots in SHOTS))
         embedded = F.pad(embedded, (0, 1), value=1.0)
-        rows = [place.get(text, 0) for text in self.pool.texts]  # undrawn ones are never looked at
+        pool = embedded[[place.get(text, 0) for text in self.pool.texts]]  # 0: in no draw
         names, codes = np.unique(self.pool.labels, return_inverse=True)
         code = {name: number for number, name in enumerate(names)}
         test = embedded[[place[text] for text in self.test.texts]]
         gold = torch.tensor([code.get(label, -1) for label in self.test.labels])
-        scores, last = [], []
+        scores, rising = [], []
         for shots, draws in self.draws.items():
             with _one_thread():
-                weights, steps = fit(embedded[rows], torch.from_numpy(codes), draws)
+                weights, steps = fit(pool, torch.from_numpy(codes), draws)
             right = [(test @ each).argmax(1) == gold for each in weights]
             values = [100 * float(hits.double().mean()) for hits in right]
             scores.append(Score(f"{shots}-shot", fmean(values), stdev(values)))
-            last.append(f"{(steps == STEPS).sum()} ({shots}-shot)")
-        rising = f"best at the last step, so perhaps short of training: {', '.join(last)} of 5"
-        return Outcome(tuple(scores), (*self._notes(), rising))
+            rising += [f"{shots}-shot"] if (steps == STEPS).sum() > SPLITS / 2 else []
+        return Outcome(tuple(scores), tuple(self._notes(rising)))
 
-    def _notes(self) -> list[str]:
+    def _notes(self, rising: Sequence[str]) -> list[str]:
         blank = self.pool.counts.blank + self.test.counts.blank
         notes = class_notes(self.pool.labels, self.test.labels, 2 * max(SHOTS))
         notes += [self.dropped] if self.dropped else []
         notes += [f"{blank} blank texts"] if blank else []
+        last = f"best at step {STEPS}, the last, in most splits, so perhaps too early: "
+        notes += [last + ", ".join(rising)] if rising else []
         return notes
 
 

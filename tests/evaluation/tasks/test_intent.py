@@ -102,7 +102,7 @@ def test_separable_intents_are_learnt_and_scores_are_the_same_again(
     assert all(score.value is not None and score.value > 90 for score in first.scores)
     assert all(score.sd is not None for score in first.scores)
     assert first.notes[0] == "27 test texts, 3 labels"
-    assert not any("short of 40" in note for note in first.notes)
+    assert not any("short of 40" in note or "the last" in note for note in first.notes)
 
 
 def test_scarce_classes_and_unseen_labels_are_named(tmp_path: Path, quick: None) -> None:
@@ -118,7 +118,10 @@ def test_scarce_classes_and_unseen_labels_are_named(tmp_path: Path, quick: None)
 def test_nothing_left_to_validate_on_takes_the_last_step(tmp_path: Path, quick: None) -> None:
     folder = write(tmp_path / "own", "train", [("play", "play"), ("pay", "pay")])
     write(folder, "test", [("play", "play"), ("pay", "pay")])
-    assert [score.value for score in own(folder).score(SUBJECT).scores] == [100.0] * 3
+    outcome = own(folder).score(SUBJECT)
+    assert [score.value for score in outcome.scores] == [100.0] * 3
+    assert outcome.notes[-1].startswith("best at step 200, the last, in most splits")
+    assert outcome.notes[-1].endswith(": 5-shot, 10-shot, 20-shot")
 
 
 def test_atis_drops_what_twenty_shots_can_not_be_drawn_from(tmp_path: Path, quick: None) -> None:
@@ -183,3 +186,10 @@ def test_a_table_is_as_good_as_a_folder(tmp_path: Path) -> None:
         lines = [f"{label}\t{text}\r\n" for label, text in of_classes(sizes)]
         (tables / f"{part}.tsv").write_text("".join(lines), encoding="utf-8-sig", newline="")
     assert own(folder).fingerprint == own(tables).fingerprint
+
+
+def test_eight_classes_of_atis_are_left_as_the_paper_says(shared: Path) -> None:
+    (chosen,) = choose(["atis"], shared / "data")
+    assert isinstance(chosen, Chosen) and isinstance(chosen.task, Intents)
+    assert len(set(chosen.task.pool.labels)) == 8
+    assert len(chosen.task.pool) == 4978 - 144 and len(chosen.task.test) == 893 - 88
