@@ -6,8 +6,11 @@ from embedsearch.evaluation.task import Kind
 from embedsearch.evaluation.tasks.augmentation import AUGMENTATION
 from embedsearch.evaluation.tasks.clustering import CLUSTERING
 from embedsearch.evaluation.tasks.expansion import EXPANSION
+from embedsearch.evaluation.tasks.finetune import FINETUNE
 from embedsearch.evaluation.tasks.geometry import GEOMETRY
 from embedsearch.evaluation.tasks.inference import INFERENCE
+from embedsearch.evaluation.tasks.intent import INTENT
+from embedsearch.evaluation.tasks.labels import LABELS
 from embedsearch.evaluation.tasks.map import MAP
 from embedsearch.evaluation.tasks.neighbourhood import NEIGHBOURHOOD
 from embedsearch.evaluation.tasks.retrieval import RETRIEVAL
@@ -18,7 +21,10 @@ KINDS: dict[str, Kind] = {
     for kind in (
         STS,
         CLUSTERING,
+        INTENT,
         RETRIEVAL,
+        LABELS,
+        FINETUNE,
         EXPANSION,
         GEOMETRY,
         NEIGHBOURHOOD,
