@@ -15,7 +15,15 @@ from dataclasses import dataclass
 from rich.console import Console
 from rich.table import Table
 
-from experiments.benchmarks import commands, evaluation, memory, mining, overhead, training
+from experiments.benchmarks import (
+    commands,
+    evaluation,
+    memory,
+    mining,
+    overhead,
+    training,
+    transfer,
+)
 from experiments.benchmarks.row import Inputs, Row
 
 BENCHMARKS: dict[str, Callable[[Inputs], Iterator[Row]]] = {
@@ -25,6 +33,7 @@ BENCHMARKS: dict[str, Callable[[Inputs], Iterator[Row]]] = {
     "memory": memory.rows,
     "commands": commands.rows,
     "mining": mining.rows,
+    "transfer": transfer.rows,
 }
 
 
@@ -45,6 +54,7 @@ def options() -> Options:
     parser.add_argument("--corpus", default="demo")
     parser.add_argument("--dev", default="demo")
     parser.add_argument("--documents", default="demo", help="of `mining`")
+    parser.add_argument("--data", help="SentEval's downstream folder, of `transfer`")
     parser.add_argument("--steps", type=int, default=60)
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--threads", type=int, default=2)

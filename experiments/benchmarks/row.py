@@ -13,6 +13,7 @@ class Inputs:
     corpus: str = "demo"
     dev: str = "demo"
     documents: str = "demo"
+    data: str | None = None
     steps: int = 60
     repeats: int = 5
     threads: int = 2

@@ -4,5 +4,6 @@ from __future__ import annotations
 
 from embedsearch.evaluation.task import Kind
 from embedsearch.evaluation.tasks.sts import STS
+from embedsearch.evaluation.tasks.transfer import TRANSFER
 
-KINDS: dict[str, Kind] = {kind.name: kind for kind in (STS,)}
+KINDS: dict[str, Kind] = {kind.name: kind for kind in (STS, TRANSFER)}
