@@ -87,6 +87,37 @@ def read_table(path: Path, label: Literal["first", "last"]) -> Iterator[Example]
         yield found, text
 
 
+def read_questions(path: Path) -> Iterator[Example]:
+    """TREC's ``LABEL:fine question``: the label before the colon, and the question.
+
+    Raises ``UserError``, with the line, where one is not of that form.
+    """
+    for number, line in enumerate(read_field_lines(path), start=1):
+        if not line.strip():
+            continue
+        labels, space, question = line.strip().partition(" ")
+        label, colon, _ = labels.partition(":")
+        if not (label and colon and space):
+            raise UserError(
+                f"{path}, line {number}: it is not 'LABEL:fine question'; mend the line"
+            )
+        yield label, question
+
+
+def read_paraphrases(path: Path) -> Iterator[tuple[str, str, str]]:
+    """MRPC's label (0 or 1) and two texts, out of five columns below a header.
+
+    Raises ``UserError``, with the line, where a row is none of that.
+    """
+    for number, line in enumerate(read_field_lines(path), start=1):
+        cells = line.split("\t")
+        if number == 1 or not line.strip():
+            continue
+        if len(cells) < 5 or cells[0].strip() not in ("0", "1"):
+            raise UserError(f"{path}, line {number}: no 0 or 1 and two texts in it; mend the line")
+        yield cells[0], cells[3], cells[4]
+
+
 def read_field_lines(path: Path) -> Sequence[str]:
     """All lines of a benchmark file: UTF-8, or latin-1 where it is not (TREC as distributed)."""
     try:

@@ -25,6 +25,7 @@ from experiments.benchmarks import (
     overhead,
     suite,
     training,
+    transfer,
 )
 from experiments.benchmarks.backbone import made
 from experiments.benchmarks.row import Inputs, Row
@@ -38,6 +39,7 @@ BENCHMARKS: dict[str, Callable[[Inputs], Iterator[Row]]] = {
     "memory": memory.rows,
     "commands": commands.rows,
     "mining": mining.rows,
+    "transfer": transfer.rows,
 }
 
 
@@ -58,7 +60,7 @@ def options() -> Options:
     parser.add_argument("--corpus", default="demo")
     parser.add_argument("--dev", default="demo")
     parser.add_argument("--documents", default="demo", help="of `mining`")
-    parser.add_argument("--data", help="the folder of evaluation data, of `suite`")
+    parser.add_argument("--data", help="folder of evaluation data, of `suite` and `transfer`")
     parser.add_argument("--steps", type=int, default=60)
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--threads", type=int, default=2)

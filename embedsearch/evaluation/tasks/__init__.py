@@ -15,11 +15,13 @@ from embedsearch.evaluation.tasks.map import MAP
 from embedsearch.evaluation.tasks.neighbourhood import NEIGHBOURHOOD
 from embedsearch.evaluation.tasks.retrieval import RETRIEVAL
 from embedsearch.evaluation.tasks.sts import STS
+from embedsearch.evaluation.tasks.transfer import TRANSFER
 
 KINDS: dict[str, Kind] = {
     kind.name: kind
     for kind in (
         STS,
+        TRANSFER,
         CLUSTERING,
         INTENT,
         RETRIEVAL,
