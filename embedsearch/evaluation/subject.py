@@ -55,7 +55,8 @@ def open_subject(
     if cache_folder:
         bound(cache_folder, KEPT_BYTES)
     own = "its own pooling" if pooling is None else f"{pooling} pooling"
-    said = f"{facts.architecture}, {own} · {device} {precision}, {torch.get_num_threads()} threads"
+    threads = torch.get_num_threads()
+    said = f"{facts.architecture}, {own} · {device} {precision}, {threads} CPU"
     return Opened(Subject(embeddings, encoder), embeddings, key, said)
 
 

@@ -15,7 +15,7 @@ from embedsearch.errors import UserError
 from embedsearch.evaluation.task import Kind, Outcome, Score, Subject, Task
 from embedsearch.evaluation.tasks import KINDS
 
-QUICK = ("sts16", "stsb", "sickr")
+QUICK = ("sts16", "stsb", "sickr", "trec", "snips")
 """Tasks of a minute at most on two cores with the embedded nano; for looks during a sweep."""
 
 

@@ -70,8 +70,9 @@ def _value(score: Mapping[str, Any]) -> str:
     if score["value"] is None:
         return "none"
     mark = "*" if score["reason"] else ""
-    sd = "" if score["sd"] is None else f" ± {score['sd']:.2f}"
-    return f"{score['value']:.2f}{sd}{mark}"
+    digits = 2 if abs(score["value"]) >= 10 else 3  # what is small is no percentage
+    sd = "" if score["sd"] is None else f" ± {score['sd']:.{digits}f}"
+    return f"{score['value']:.{digits}f}{sd}{mark}"
 
 
 def _reasons(scores: Iterable[Mapping[str, Any]]) -> list[str]:

@@ -47,16 +47,16 @@ def _figures(pages: Sequence[Page]) -> Iterator[tuple[str, Figure]]:
         arrays = {page.name: page.arrays[task] for page in pages if page.arrays.get(task)}
         if kind == "geometry":
             if points := _points(scores):
-                yield task, plane_figure(points, title=f"alignment and uniformity on {task}")
+                yield task, plane_figure(points, title=f"alignment and uniformity ({task})")
         elif kind == "neighbourhood":
-            yield task, neighbourhood_figure(scores, f"neighbourhoods of {task}")
+            yield task, neighbourhood_figure(scores, f"nearest neighbours ({task})")
         elif kind == "augmentation":
-            yield task, augmentation_figure(scores, f"texts and their augmentations, {task}")
+            yield task, augmentation_figure(scores, f"texts and their augmentations ({task})")
         elif kind == "inference" and arrays:
             distances = {
                 n: {k: v.astype(np.float64) for k, v in a.items()} for n, a in arrays.items()
             }
-            yield task, inference_figure(distances, f"inference pairs of {task}")
+            yield task, inference_figure(distances, f"premises and hypotheses ({task})")
         elif kind == "map":
             for number, (name, points_of) in enumerate(arrays.items(), start=1):
                 file = f"{task}-{number}" if len(arrays) > 1 else task
