@@ -114,6 +114,8 @@ class Examiner:
 
     def _scored(self, candidate: Candidate, console: Console) -> list[Found]:
         opened, scored = candidate.opened, []
+        if missing := opened.embeddings.missing(suite.all_texts(self._tasks)):
+            console.print(f"embedding {missing:,} texts, the others are known", highlight=False)
         with _progress(console) as progress:
             bar = progress.add_task("embedding", total=None)
             opened.embeddings.prepare(

@@ -52,6 +52,10 @@ class Embeddings:
             return np.empty((0, 0), dtype=np.float32)
         return np.stack([self._rows[_digest(text)] for text in texts])
 
+    def missing(self, texts: Iterable[str]) -> int:
+        """How many distinct ones of ``texts`` are not known."""
+        return len({digest for text in texts if (digest := _digest(text)) not in self._rows})
+
     def prepare(self, texts: Iterable[str], progress: Progress = lambda done, total: None) -> None:
         """Encode what is not known of ``texts``, the longest first: what runs out of memory does
         so at once."""
