@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "embedsearch"
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
-GROUND = {"records", "labels", "errors", "durable", "document", "config"}
+GROUND = {"records", "labels", "errors", "durable", "document", "config", "interruption"}
 """What every room stands on."""
 
 MAY_IMPORT: dict[str, set[str]] = {

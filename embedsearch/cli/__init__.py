@@ -8,6 +8,8 @@ import sys
 import threading
 from pathlib import Path
 
+from embedsearch.interruption import as_ctrl_c
+
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line and exit: 0, 1 for a failed run, 2 for a mistake in the command, 130
@@ -18,7 +20,7 @@ def main(arguments: list[str] | None = None) -> None:
     if "" not in sys.path and str(Path.cwd()) not in sys.path:
         sys.path.insert(0, str(Path.cwd()))  # a method of one's own, as with python -m
     if threading.current_thread() is threading.main_thread():
-        signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
+        signal.signal(signal.SIGTERM, as_ctrl_c)
     from embedsearch.errors import UserError
 
     try:

@@ -16,6 +16,7 @@ from typing import Any
 
 from embedsearch import trial
 from embedsearch.errors import UserError
+from embedsearch.interruption import as_ctrl_c
 from embedsearch.records import Measurement, Observer, Scalar, Status, TrialResult, TrialSpec
 from embedsearch.sweep.axis import Axis, Choice
 
@@ -61,7 +62,7 @@ def connected(cluster: Cluster) -> Iterator[Mapping[str, float]]:
         raise UserError(_why_not(cluster.address, error)) from error
     _silence()
     ended = _watch_raylet() if cluster.address is None else Event()
-    before = signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
+    before = signal.signal(signal.SIGTERM, as_ctrl_c)
     try:
         yield ray.cluster_resources()
     finally:
