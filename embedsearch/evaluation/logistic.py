@@ -11,6 +11,7 @@ good the strongest is taken (SentEval takes the weakest).
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -27,6 +28,10 @@ _TOLERANCE = 1e-4
 _MOST_STEPS = 1000
 
 Integers = NDArray[np.int64]
+
+
+class Unfinished(UserWarning):
+    """A fit stopped before its minimum."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,6 +97,8 @@ def _predictions(train: Labelled, rows: NDArray[np.float32]) -> Integers:
     for penalty in PENALTIES:
         model.set_params(C=1 / (len(train.rows) * penalty)).fit(train.rows, train.labels)
         predicted.append(model.predict(rows))
+        if model.n_iter_.max() >= _MOST_STEPS:
+            warnings.warn(f"not at its minimum after {_MOST_STEPS} steps", Unfinished, stacklevel=2)
     return np.stack(predicted)
 
 
