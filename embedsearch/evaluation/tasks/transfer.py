@@ -135,7 +135,7 @@ def _features(part: Part, embed: Embed) -> NDArray[np.float32]:
 def _test(parts: Sequence[Labelled]) -> tuple[list[Tested], int]:
     """What is found, and how many fits did not come to their end.
 
-    On one thread: the matrices are too small for more to pay, and busy cores would stall them.
+    Each fit on one thread: its matrices are too small for more, which busy cores would stall.
     Where Newton's steps go astray in float32 scikit-learn turns to L-BFGS, and its word of that is
     of no interest here.
     """
