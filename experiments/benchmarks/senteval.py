@@ -88,9 +88,10 @@ def _fit(train: Labelled, held_out: Labelled, penalty: float, seed: int) -> nn.M
     best, best_model, fruitless = -1.0, model, 0
     for epoch in range(_EPOCHS + _LOOK_EVERY):
         order = torch.from_numpy(generator.permutation(len(rows)))
-        for batch in order.split(_BATCH):
+        for batch in torch.split(order, _BATCH):
             optimiser.zero_grad()
-            nn.functional.cross_entropy(model(rows[batch]), labels[batch]).backward()
+            loss = nn.functional.cross_entropy(model(rows[batch]), labels[batch])
+            loss.backward()  # type: ignore[no-untyped-call]
             optimiser.step()
         if (epoch + 1) % _LOOK_EVERY:
             continue

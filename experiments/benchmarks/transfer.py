@@ -61,10 +61,14 @@ def rows(inputs: Inputs) -> Iterator[Row]:
 
 def peer(parts: Sequence[Labelled], seed: int) -> float:
     """SentEval's accuracy on the parts of a task."""
-    data = [(part.rows, part.labels) for part in parts]
-    if len(data) == 1:
-        return senteval.nested(*data, seed)
-    return senteval.folded(*data, seed) if len(data) == 2 else senteval.split(*data, seed)
+    match [(part.rows, part.labels) for part in parts]:
+        case [whole]:
+            return senteval.nested(whole, seed)
+        case [train, test]:
+            return senteval.folded(train, test, seed)
+        case [train, dev, test]:
+            return senteval.split(train, dev, test, seed)
+    raise AssertionError("a task has one, two or three parts")
 
 
 def _row(what: str, ours: float, ours_s: float, theirs: Sequence[float], theirs_s: float) -> Row:

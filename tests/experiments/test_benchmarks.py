@@ -9,7 +9,16 @@ from pathlib import Path
 import pytest
 
 from embedsearch.encoder.backbone import describe
-from experiments.benchmarks import commands, evaluation, memory, methods, mining, suite, training
+from experiments.benchmarks import (
+    commands,
+    evaluation,
+    memory,
+    methods,
+    mining,
+    suite,
+    training,
+    transfer,
+)
 from experiments.benchmarks.backbone import made, make_backbone
 from experiments.benchmarks.row import Inputs, Row
 from tests.cli.test_evaluate import PAIRS
@@ -72,6 +81,17 @@ def test_mining_beside_an_automaton(tmp_path: Path) -> None:
     overlaps, whole = mining.rows(replace(TINY, documents=str(tmp_path / "two.txt")))
     assert "2 documents (5 pairs, the same" in overlaps.what
     assert "pairs and titles" in whole.what
+
+
+def test_transfer_beside_senteval(tmp_path: Path) -> None:
+    (tmp_path / "TREC").mkdir()
+    lines = [f"{kind}:x {kind} {n}\n" for n in range(10) for kind in ("NUM", "LOC")]
+    for name in ("train_5500.label", "TREC_10.label"):
+        (tmp_path / "TREC" / name).write_text("".join(lines))
+    trec, mean = transfer.rows(replace(TINY, data=str(tmp_path)))
+    assert trec.what == "trec, nano" and trec.goal.endswith("10x")
+    assert mean.what == "mean of 1 transfer tasks, nano"
+    assert not list(transfer.rows(TINY))
 
 
 @pytest.mark.slow
