@@ -35,6 +35,11 @@ def assigned(values: Mapping[str, Scalar], names: Sequence[str]) -> str:
     )
 
 
+def count(number: int, noun: str) -> str:
+    """``1 trial``, ``12 trials``."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
 def duration(seconds: float) -> str:
     """``45s``, ``3m05s``, ``2h10m``."""
     minutes, rest = divmod(round(seconds), 60)

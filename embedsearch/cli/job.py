@@ -13,7 +13,7 @@ from embedsearch.cli.options import Choices
 from embedsearch.cli.surroundings import Surroundings, surroundings
 from embedsearch.config import parse_overrides
 from embedsearch.errors import UserError
-from embedsearch.labels import assigned, labels, varied
+from embedsearch.labels import assigned, count, labels, varied
 from embedsearch.methods.base import resolve
 from embedsearch.records import Scalar, Status, Sweep, TrialResult, TrialSpec, content_id
 from embedsearch.sweep.catalogue import find_space
@@ -58,7 +58,7 @@ class Job:
     def said(self, at_once: int) -> list[str]:
         """What is to run and what is not, in lines."""
         points, known = self.points, len(self.reused)
-        trials = f"{self.sweep.method} {self.sweep.grid}: {len(self.sweep.specs)} trials"
+        trials = f"{self.sweep.method} {self.sweep.grid}: {count(len(self.sweep.specs), 'trial')}"
         if points.left_out:
             trials += f" of {points.total} ({points.left_out} left out by the cap)"
         dropped = f", {points.duplicates} duplicates dropped" if points.duplicates else ""

@@ -8,14 +8,14 @@ from typing import Any
 
 from rich.console import Console
 
-from embedsearch.labels import assigned
+from embedsearch.labels import assigned, count
 from embedsearch.report.rows import show_line, show_rows
 
 
 def show_ranking(console: Console, method: str, ranking: Mapping[str, Any]) -> None:
     """Print a ranking: its ``group``, the ``best`` of its ``points``, ties and ``others``."""
     group, entries = ranking["group"], ranking["best"]
-    show_line(console, f"{method}: best of {_count(ranking['points'], 'point')} on {group['name']}")
+    show_line(console, f"{method}: best of {count(ranking['points'], 'point')} on {group['name']}")
     show_line(console, f"scores: {group['protocol']}")
     varying = set(ranking["varying"]) or set(entries[0]["values"])
     rows = [_row(rank, entry, varying) for rank, entry in enumerate(entries, 1)]
@@ -109,7 +109,7 @@ def _remarks_on_comparison(found: Mapping[str, Any]) -> list[str]:
     out += _without_score(rows)
     left = sum(row["not_run"] for row in rows)
     if left:
-        out.append(f"stopped: {_count(left, 'trial')} left; give the same command again to go on")
+        out.append(f"stopped: {count(left, 'trial')} left; give the same command again to go on")
     trained = [row for row in rows if row["steps"] and row["score"] is not None]
     if idle := [row["name"] for row in trained if row["score"] <= (row["untrained"] or 0)]:
         out.append(f"no better than untrained: {', '.join(idle)}")
@@ -134,16 +134,12 @@ def _remarks(ranking: Mapping[str, Any]) -> list[str]:
     if first["start_score"] is not None and first["score"] <= first["start_score"]:
         out.append("none beats the untrained score")
     if ranking["unscored"]:
-        out.append(f"without a score: {_count(ranking['unscored'], 'trial')}")
+        out.append(f"without a score: {count(ranking['unscored'], 'trial')}")
     names = Counter(group["name"] for group in [ranking["group"], *ranking["others"]])
     for other in ranking["others"]:
         contents = f" (other contents, {other['key'][:6]})" if names[other["name"]] > 1 else ""
-        out.append(f"not compared: {_count(other['points'], 'point')} on {other['name']}{contents}")
+        out.append(f"not compared: {count(other['points'], 'point')} on {other['name']}{contents}")
     return out
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def _lines(console: Console, row: Mapping[str, str]) -> None:
