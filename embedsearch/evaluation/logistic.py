@@ -4,9 +4,9 @@ SentEval minimises the mean cross-entropy and a penalty of ``PENALTIES`` by Adam
 and stops when a held-out accuracy no longer rises: for the classifier that is tested, that of a
 random 5 % of its training texts. Here the same objective is taken to its minimum, by scikit-learn,
 on all training texts: it has one, so there is no seed of a classifier, and the number is the same
-again. Where texts are few or vectors short, SentEval's stops short of that minimum (TREC with the
-embedded nano: an objective of 1.07 beside 1.05), and the two accuracies can differ by more than its
-seeds do (64.0 ± 0.4 beside 66.2 there).
+again. It need not be SentEval's: of TREC with the embedded nano SentEval has 64.0 ± 0.4 over five
+seeds where this has 66.2. There its Adam stops short of the minimum (an objective of 1.07 beside
+1.05), which accounts for a part of that: Adam that goes on has about 65.
 
 The intercept goes free of the penalty (Adam's decay falls on it too), so the embeddings may be
 centred, which changes no minimum and conditions the Newton steps. Of penalties that are equally

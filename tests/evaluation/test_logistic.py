@@ -19,7 +19,7 @@ from experiments.benchmarks.transfer import SEEDS, peer
 
 SENTEVAL = Path(__file__).parents[2] / "../shared/data/SentEval/downstream"
 
-SHORT_OF_IT = "SentEval stops short of the minimum here: 64.0 beside 66.2"
+APART = "64.0 ± 0.4 beside 66.2; that SentEval stops early accounts for a part"
 
 
 def blobs(count: int, classes: int, seed: int) -> Labelled:
@@ -110,7 +110,7 @@ def test_beside_sentevals_procedure_on_folds() -> None:
 @pytest.mark.skipif(not SENTEVAL.is_dir(), reason="SentEval's data is not there")
 @pytest.mark.parametrize(
     "name",
-    ["cr", pytest.param("trec", marks=pytest.mark.xfail(reason=SHORT_OF_IT, strict=True))],
+    ["cr", pytest.param("trec", marks=pytest.mark.xfail(reason=APART, strict=True))],
 )
 def test_beside_sentevals_procedure_on_its_data(name: str) -> None:
     data = next(data for data in TRANSFER.sets if data.name == name)
