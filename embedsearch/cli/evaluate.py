@@ -52,7 +52,7 @@ def evaluate(
     from embedsearch.tracking.store import Store
 
     where = Store.open(store)
-    examiner = Examiner(where, [name for name in tasks.split(",") if name], data, against)
+    examiner = Examiner(where, [name.strip() for name in tasks.split(",")], data, against)
     opened = [examiner.open(name, pooling, device, precision) for name in targets]
     console, progress = Console(stderr=json, highlight=False, markup=False), Console(stderr=True)
     examined = []
