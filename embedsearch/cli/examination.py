@@ -93,7 +93,8 @@ class Examiner:
             backbone = candidate.target.backbone
             found["against"] = against(self._paper, numbers, backbone, candidate.corpus).to_json()
         arrays = {item.task.name: item.outcome.arrays for item in scored}
-        record = evaluations.record(self._store, found, candidate.target.run_id)
+        trial = candidate.target.run_id if candidate.opened.is_own else None
+        record = evaluations.record(self._store, found, trial)
         return Examined(found, arrays, record)
 
     def draw(self, examined: Sequence[Examined], folder: Path) -> list[Path]:

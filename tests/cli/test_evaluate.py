@@ -104,6 +104,12 @@ def test_missing_data_is_one_line_and_the_rest_is_scored(evaluate: Evaluate) -> 
         ([], {"target": "runs:/abcdef"}, "no trial in"),
         ([], {"target": "runs:/x"}, "'x' is no run id"),
         (["--pooling", "mean", "--device", "cuda"], {}, "there is no GPU here"),
+        (["--pooling", "mean", "--device", "tpu"], {}, "no device 'tpu': take auto, cpu or cuda"),
+        (["--pooling", "mean", "--precision", "fp16"], {}, "no precision 'fp16': take auto, fp32"),
+        (["--pooling", "max"], {}, "no pooling 'max': take one of cls, eos, mean, first_last"),
+        ([], {}, "has no pooling of its own: say --pooling cls or mean"),
+        ([], {"target": ""}, "a target is empty"),
+        ([], {"target": "."}, "there is no config.json in it"),
     ],
 )
 def test_a_mistake_is_one_sentence(
@@ -115,14 +121,35 @@ def test_a_mistake_is_one_sentence(
         pytest.skip("there is a GPU")
     code, told, err = evaluate(*words, **options)
     assert (code, told) == (2, None)
-    assert error in err.splitlines()[-1]
+    [said] = err.splitlines()
+    assert error in said
     assert not (tmp_path / "mlruns").exists()
 
 
-def test_a_trial_of_the_store_is_found_by_its_id(evaluate: Evaluate, make_backbone: Make) -> None:
+@pytest.fixture
+def run_id(make_backbone: Make) -> str:
+    """A trial of the store, whose own pooling is the mean."""
     words = ["train", "frozen", "pooling=mean", "--preset", "demo", "--json"]
     with pytest.raises(SystemExit):
         main([*words, "--backbone", str(make_backbone("bert"))])
+    [trial] = Store.open().search("frozen", kind="trial")
+    return trial.run_id
+
+
+def test_another_pooling_is_not_the_trials_score(evaluate: Evaluate, run_id: str) -> None:
+    code, told, _ = evaluate("--pooling", "cls", target=run_id)
+    assert (code, told["target"]) == (0, run_id)
+    assert "cls pooling, not its own mean" in told["encoder"]
+    [trial] = Store.open().search("frozen", kind="trial")
+    assert not [name for name in trial.metrics if name.startswith("test/")]
+    assert len(Store.open().search("evaluations")) == 1
+    same, own = (evaluate(*words, target=run_id)[1] for words in (("--pooling", "mean"), ()))
+    assert (same["key"], same["encoder"]) == (own["key"], own["encoder"])
+    [trial] = Store.open().search("frozen", kind="trial")
+    assert trial.tags["embedsearch.looks"] == "2"
+
+
+def test_a_trial_of_the_store_is_found_by_its_id(evaluate: Evaluate, run_id: str) -> None:
     [trial] = Store.open().search("frozen", kind="trial")
     for name in (trial.run_id, f"runs:/{trial.run_id}", trial.run_id[:8]):
         code, told, err = evaluate(target=name)
