@@ -111,13 +111,13 @@ def averages(found: Sequence[Found]) -> dict[str, Score]:
 def _choose(name: str, data: Path | None) -> list[Chosen | Missing]:
     known = name.lower()
     if known == "papers":
-        return [item for task in _published() for item in _choose(task, data)]
+        return [_of_group(task, data) for task in _published()]
     if known == "quick":
-        return [item for task in QUICK for item in _choose(task, data)]
+        return [_of_group(task, data) for task in QUICK]
     if known in KINDS:
         if not KINDS[known].sets:
             raise UserError(f"{known} has no data set of its own: name yours, {known}:FILE")
-        return [item for data_set in KINDS[known].sets for item in _choose(data_set.name, data)]
+        return [_of_group(data_set.name, data) for data_set in KINDS[known].sets]
     for kind in KINDS.values():
         for data_set in kind.sets:
             if data_set.name == known:
@@ -136,6 +136,16 @@ def _choose(name: str, data: Path | None) -> list[Chosen | Missing]:
     if folder.exists():
         raise UserError(f"{name} has no task.yaml: say what it is, KIND:{name} (sts, transfer, …)")
     raise UserError(f"there is no task '{name}'{_nearest(name)}")
+
+
+def _of_group(name: str, data: Path | None) -> Chosen | Missing:
+    """A published task; what is wrong with its data is its own reason, and the others run."""
+    try:
+        [found] = _choose(name, data)
+    except UserError as error:
+        kind = next(kind.name for kind in KINDS.values() if name in _names(kind))
+        return Missing(name, kind, str(error))
+    return found
 
 
 def _own_folder(folder: Path) -> Chosen:
@@ -168,8 +178,12 @@ def _own(kind: Kind, name: str, files: Sequence[Path], metric: str | None) -> Ch
     return Chosen(task, kind.name, metric)
 
 
+def _names(kind: Kind) -> list[str]:
+    return [data_set.name for data_set in kind.sets]
+
+
 def _published() -> list[str]:
-    return [data_set.name for kind in KINDS.values() for data_set in kind.sets]
+    return [name for kind in KINDS.values() for name in _names(kind)]
 
 
 def _nearest(name: str) -> str:

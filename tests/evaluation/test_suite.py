@@ -37,6 +37,18 @@ def test_missing_data_is_one_line_and_the_others_run(tmp_path: Path) -> None:
     assert "get it from SemEval STS 2013" in missing.reason
 
 
+def test_broken_data_of_one_task_leaves_the_others_of_its_group(tmp_path: Path) -> None:
+    make_year(tmp_path, a=A)
+    (tmp_path / "STS/STS13-en-test").mkdir()
+    found, broken, *_ = choose(["sts"], tmp_path)
+    assert isinstance(found, Chosen)
+    assert isinstance(broken, Missing)
+    assert (broken.name, broken.kind) == ("sts13", "sts")
+    assert "STS13-en-test: it holds no STS.input.TOPIC.txt" in broken.reason
+    with pytest.raises(UserError, match=r"holds no STS\.input"):
+        choose(["sts13"], tmp_path)
+
+
 @pytest.mark.parametrize(
     ("name", "hint"),
     [("sts122", "did you mean sts12"), ("q", "there are papers"), ("x:y", "papers")],
