@@ -18,7 +18,7 @@ def main(arguments: list[str] | None = None) -> None:
     if "" not in sys.path and str(Path.cwd()) not in sys.path:
         sys.path.insert(0, str(Path.cwd()))  # a method of one's own, as with python -m
     if threading.current_thread() is threading.main_thread():
-        signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
     from embedsearch.errors import UserError
 
     try:

@@ -61,7 +61,7 @@ def connected(cluster: Cluster) -> Iterator[Mapping[str, float]]:
         raise UserError(_why_not(cluster.address, error)) from error
     _silence()
     ended = _watch_raylet() if cluster.address is None else Event()
-    before = signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         yield ray.cluster_resources()
     finally:
