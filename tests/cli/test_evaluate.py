@@ -83,6 +83,11 @@ def test_figures_are_written_and_kept(evaluate: Evaluate, tmp_path: Path) -> Non
     assert kept.read_bytes() == figure.read_bytes()
 
 
+def test_no_figure_is_said_to_be_none(evaluate: Evaluate) -> None:
+    code, _, err = evaluate("--pooling", "mean", "--figures", "seen")
+    assert (code, err.splitlines()[-1]) == (0, "figure: none, for none of these tasks has one")
+
+
 def test_another_pooling_is_another_encoder(evaluate: Evaluate) -> None:
     one, two = (evaluate("--pooling", pooling)[1] for pooling in ("mean", "cls"))
     assert one["key"] != two["key"]
@@ -106,6 +111,8 @@ def test_missing_data_is_one_line_and_the_rest_is_scored(evaluate: Evaluate) -> 
         (["--pooling", "mean", "--device", "cuda"], {}, "there is no GPU here"),
         (["--pooling", "mean", "--device", "tpu"], {}, "no device 'tpu': take auto, cpu or cuda"),
         (["--pooling", "mean", "--precision", "fp16"], {}, "no precision 'fp16': take auto, fp32"),
+        (["--pooling", "mean", "--csv", "data"], {}, "--csv data is a folder: name a file"),
+        (["--pooling", "mean", "--figures", "a.png"], {}, "--figures a.png is no folder: name one"),
         (["--pooling", "max"], {}, "no pooling 'max': take one of cls, eos, mean, first_last"),
         ([], {}, "has no pooling of its own: say --pooling cls or mean"),
         ([], {"target": ""}, "a target is empty"),
@@ -119,6 +126,7 @@ def test_a_mistake_is_one_sentence(
 
     if "cuda" in words and torch.cuda.is_available():
         pytest.skip("there is a GPU")
+    (tmp_path / "a.png").touch()
     code, told, err = evaluate(*words, **options)
     assert (code, told) == (2, None)
     [said] = err.splitlines()
