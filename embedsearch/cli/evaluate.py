@@ -9,6 +9,7 @@ from typing import Annotated
 from typer import Argument, Exit, Option
 
 from embedsearch.cli import options
+from embedsearch.errors import UserError
 
 
 def evaluate(
@@ -51,8 +52,9 @@ def evaluate(
     from embedsearch.tracking import evaluations
     from embedsearch.tracking.store import Store
 
+    _must_be_writable(figures, csv)
     where = Store.open(store)
-    examiner = Examiner(where, [name for name in tasks.split(",") if name], data, against)
+    examiner = Examiner(where, [name.strip() for name in tasks.split(",")], data, against)
     opened = [examiner.open(name, pooling, device, precision) for name in targets]
     console, progress = Console(stderr=json, highlight=False, markup=False), Console(stderr=True)
     examined = []
@@ -65,8 +67,9 @@ def evaluate(
                 show_against(console, examined[-1].found["against"])
     found = [one.found for one in examined]
     if figures:
-        for path in examiner.draw(examined, figures.expanduser()):
-            console.print(f"figure: {path}", soft_wrap=True)
+        drawn = examiner.draw(examined, figures.expanduser())
+        for said in map(str, drawn) if drawn else ["none, for none of these tasks has one"]:
+            console.print(f"figure: {said}", soft_wrap=True)
     if csv:
         write_text(csv.expanduser(), to_csv(found))
     if json:
@@ -80,3 +83,11 @@ def evaluate(
         console.print(f"looks at test data in {where}: {looks}", soft_wrap=True)
     scored = any(s["value"] is not None for f in found for t in f["tasks"] for s in t["scores"])
     raise Exit(0 if scored else 1)
+
+
+def _must_be_writable(figures: Path | None, csv: Path | None) -> None:
+    """Raise ``UserError`` for a file in a folder's place or the other way, before hours of work."""
+    if figures and figures.exists() and not figures.is_dir():
+        raise UserError(f"--figures {figures} is no folder: name one, or one that is not there yet")
+    if csv and csv.is_dir():
+        raise UserError(f"--csv {csv} is a folder: name a file")

@@ -41,12 +41,11 @@ class Candidate:
 
     target: Target
     opened: Opened
-    pooling: str | None
 
     @property
     def corpus(self) -> str:
         """What it was trained on: nothing where its pooling is chosen here."""
-        return self.target.corpus or ("none" if self.pooling else "not known")
+        return self.target.corpus or ("not known" if self.opened.is_own else "none")
 
 
 class Examiner:
@@ -73,7 +72,7 @@ class Examiner:
         opened = open_subject(
             target.location, pooling, device=device, precision=precision, cache_folder=folder
         )
-        return Candidate(target, opened, pooling)
+        return Candidate(target, opened)
 
     def examine(self, candidate: Candidate, console: Console) -> Examined:
         """Score what can run, and put it on record."""
@@ -93,7 +92,8 @@ class Examiner:
             backbone = candidate.target.backbone
             found["against"] = against(self._paper, numbers, backbone, candidate.corpus).to_json()
         arrays = {item.task.name: item.outcome.arrays for item in scored}
-        record = evaluations.record(self._store, found, candidate.target.run_id)
+        trial = candidate.target.run_id if candidate.opened.is_own else None
+        record = evaluations.record(self._store, found, trial)
         return Examined(found, arrays, record)
 
     def draw(self, examined: Sequence[Examined], folder: Path) -> list[Path]:

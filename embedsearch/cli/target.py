@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from embedsearch.encoder.backbone import EMBEDDED
+from embedsearch.errors import UserError
 from embedsearch.tracking.ledger import StoreLedger
 from embedsearch.tracking.store import Store
 
@@ -27,8 +28,10 @@ def find_target(text: str, store: Store) -> Target:
     """The encoder ``text`` names: ``runs:/ID``, a run id or its first six digits or more, a folder
     or file, an embedded backbone, a hub name.
 
-    Raises ``UserError`` for a run that is not in the store, or whose checkpoint no longer is.
+    Raises ``UserError`` for nothing, and a run that is not in the store or has no checkpoint there.
     """
+    if not text:
+        raise UserError("a target is empty: give a folder, a run id, nano or a hub name")
     if not text.startswith("runs:/") and (text in EMBEDDED or Path(text).expanduser().exists()):
         path = Path(text).expanduser()
         name = path.resolve().name if path.exists() and text not in EMBEDDED else text

@@ -139,6 +139,10 @@ def _from_hub(name: str) -> Path:
 def _config(folder: Path, location: str) -> Any:
     from transformers import AutoConfig
 
+    if not (folder / "config.json").is_file():
+        raise UserError(
+            f"backbone '{location}': there is no config.json in it; give the folder of a model"
+        )
     try:
         return AutoConfig.from_pretrained(folder, trust_remote_code=False)
     except (OSError, ValueError, KeyError) as error:

@@ -64,13 +64,8 @@ class Encoder(nn.Module):
         pooling is said.
         """
         facts = describe(location)
-        are_words = facts.architecture == WORD_TABLE
-        saved = Saved(pooling) if pooling else read_saved(Path(facts.location), facts.layers)
-        saved = saved or (Saved("mean") if are_words else None)
-        if saved is None:
-            raise UserError(f"{location} has no pooling of its own: say --pooling cls or mean")
-        check_pooling(facts, saved.pooling)
-        load = load_table if are_words else _load_transformer
+        saved = saved_under(pooling, location, facts)
+        load = load_table if facts.architecture == WORD_TABLE else _load_transformer
         transformer, tokenizer = load(facts)
         return cls(transformer, tokenizer, facts, saved.pooling, saved.projection)
 
@@ -169,6 +164,17 @@ def quiet_transformers() -> Iterator[None]:
     finally:
         logging.set_verbosity(level)
         logging.enable_progress_bar()
+
+
+def saved_under(pooling: str | None, location: str, facts: BackboneFacts) -> Saved:
+    """How embeddings are made under ``pooling``; without, as the folder at ``location`` says or as
+    word vectors are. Raises ``UserError`` where that can't be, or nothing is said."""
+    saved = Saved(pooling) if pooling else read_saved(Path(facts.location), facts.layers)
+    saved = saved or (Saved("mean") if facts.architecture == WORD_TABLE else None)
+    if saved is None:
+        raise UserError(f"{location} has no pooling of its own: say --pooling cls or mean")
+    check_pooling(facts, saved.pooling)
+    return saved
 
 
 def _load_transformer(facts: BackboneFacts) -> tuple[nn.Module, Any]:

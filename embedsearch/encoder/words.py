@@ -10,6 +10,7 @@ from tokenizers import Tokenizer
 from torch import Tensor, nn
 
 from embedsearch.encoder.backbone import WORD_TABLE, BackboneFacts
+from embedsearch.encoder.pooling import LAYERS
 from embedsearch.encoder.word_files import read_words
 from embedsearch.errors import UserError
 
@@ -50,7 +51,10 @@ def words_of(
 
 
 def check_pooling(facts: BackboneFacts, pooling: str) -> None:
-    """Raise ``UserError`` for a word table that is not to be averaged."""
+    """Raise ``UserError`` for an unknown pooling, or a word table that is not to be averaged."""
+    if pooling not in (*LAYERS, STATIC):
+        known = ", ".join((*LAYERS, STATIC))
+        raise UserError(f"there is no pooling '{pooling}': take one of {known}")
     if facts.architecture == WORD_TABLE and pooling != "mean":
         raise UserError(
             f"{facts.location} is a {WORD_TABLE}, whose words can only be averaged; "

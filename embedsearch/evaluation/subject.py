@@ -10,8 +10,9 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from embedsearch.encoder.backbone import describe, fingerprint
-from embedsearch.encoder.model import Encoder
+from embedsearch.encoder.backbone import BackboneFacts, describe, fingerprint
+from embedsearch.encoder.model import Encoder, saved_under
+from embedsearch.encoder.saved import Saved
 from embedsearch.errors import UserError
 from embedsearch.evaluation.embeddings import Embeddings, bound
 from embedsearch.evaluation.task import Subject
@@ -31,6 +32,8 @@ class Opened:
     """Names all that decides an embedding: files, pooling, device kind, precision, numerics."""
     said: str
     """One line on what was chosen."""
+    is_own: bool
+    """Whether its embeddings are made as its folder says."""
 
 
 def open_subject(
@@ -42,8 +45,11 @@ def open_subject(
     what training takes. Raises ``UserError`` for what can't be.
     """
     device = _device(device)
-    precision = ("bf16" if device == "cuda" else "fp32") if precision == "auto" else precision
+    precision = _precision(precision, device)
     facts = describe(location)
+    saved, own = saved_under(pooling, location, facts), _own(location, facts)
+    if own == saved:
+        pooling = None  # said or not, it is the same encoder
     key = content_id([_content(Path(facts.location)), pooling, device, precision, NUMERICS])
 
     @cache
@@ -54,10 +60,24 @@ def open_subject(
     embeddings = Embeddings(_encode(encoder, device, precision), folder)
     if cache_folder:
         bound(cache_folder, KEPT_BYTES)
-    own = "its own pooling" if pooling is None else f"{pooling} pooling"
+    how = f"{saved.pooling} pooling{_than(own) if pooling else ', its own'}"
     threads = torch.get_num_threads()
-    said = f"{facts.architecture}, {own} · {device} {precision}, {threads} CPU"
-    return Opened(Subject(embeddings, encoder), embeddings, key, said)
+    said = f"{facts.architecture}, {how} · {device} {precision}, {threads} CPU"
+    return Opened(Subject(embeddings, encoder), embeddings, key, said, pooling is None)
+
+
+def _own(location: str, facts: BackboneFacts) -> Saved | None:
+    """What the folder says; None where it says nothing, or nothing that can be followed."""
+    try:
+        return saved_under(None, location, facts)
+    except UserError:
+        return None
+
+
+def _than(own: Saved | None) -> str:
+    if own is None:
+        return ""
+    return f", not its own {own.pooling}{' and projection' if own.projection else ''}"
 
 
 def _encode(
@@ -76,7 +96,15 @@ def _content(location: Path) -> str:
     return content_id([fingerprint(path) for path in (location, *folders)])
 
 
+def _precision(wanted: str, device: str) -> str:
+    if wanted not in ("auto", "fp32", "bf16"):
+        raise UserError(f"there is no precision '{wanted}': take auto, fp32 or bf16")
+    return ("bf16" if device == "cuda" else "fp32") if wanted == "auto" else wanted
+
+
 def _device(wanted: str) -> str:
+    if wanted not in ("auto", "cpu", "cuda"):
+        raise UserError(f"there is no device '{wanted}': take auto, cpu or cuda")
     has_gpu = torch.cuda.is_available()
     if wanted == "cuda" and not has_gpu:
         raise UserError("device cuda: there is no GPU here; give --device cpu")

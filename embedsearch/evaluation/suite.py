@@ -56,16 +56,26 @@ class Chosen:
 def choose(wanted: Sequence[str], data: Path | None) -> list[Chosen | Missing]:
     """The tasks named by ``wanted``, each once, in that order.
 
-    A group (``papers``, ``quick``), a kind (``sts``), a data set (``sts12``), ``KIND:FILE`` for a
-    file of the user's own, or a folder with a ``task.yaml``. Raises ``UserError`` for a name that
-    is none of these, with the nearest that is one.
+    A group (``papers``, ``quick``), a kind (``sts``), a data set (``sts12``), in any case;
+    ``KIND:FILE`` for a file of the user's own, or a folder with a ``task.yaml``. Raises
+    ``UserError`` for a name that is none of these, with the nearest that is one, and where two
+    different tasks would have one name.
     """
+    if data and not data.is_dir():
+        raise UserError(f"--data {data}: there is no such folder")
     chosen: dict[str, Chosen | Missing] = {}
-    for name in wanted:
+    for name in filter(None, wanted):
         for found in _choose(name, data):
             key = found.task.name if isinstance(found, Chosen) else found.name
-            chosen.setdefault(key, found)
+            if _content(chosen.setdefault(key, found)) != _content(found):
+                raise UserError(f"two different tasks are called '{key}': rename a file or folder")
+    if not chosen:
+        raise UserError(f"no task is named{_nearest('')}")
     return list(chosen.values())
+
+
+def _content(item: Chosen | Missing) -> tuple[str, str]:
+    return item.kind, item.task.fingerprint if isinstance(item, Chosen) else ""
 
 
 def run(
@@ -99,26 +109,43 @@ def averages(found: Sequence[Found]) -> dict[str, Score]:
 
 
 def _choose(name: str, data: Path | None) -> list[Chosen | Missing]:
-    if name == "papers":
-        return [item for kind in KINDS for item in _choose(kind, data)]
-    if name == "quick":
-        return [item for task in QUICK for item in _choose(task, data)]
-    if name in KINDS:
-        return [item for data_set in KINDS[name].sets for item in _choose(data_set.name, data)]
+    known = name.lower()
+    if known == "papers":
+        return [_of_group(task, data) for task in _published()]
+    if known == "quick":
+        return [_of_group(task, data) for task in QUICK]
+    if known in KINDS:
+        if not KINDS[known].sets:
+            raise UserError(f"{known} has no data set of its own: name yours, {known}:FILE")
+        return [_of_group(data_set.name, data) for data_set in KINDS[known].sets]
     for kind in KINDS.values():
         for data_set in kind.sets:
-            if data_set.name == name:
+            if data_set.name == known:
                 path = data and find(data, kind.name, data_set.place)
                 if path:
                     return [Chosen(kind.open(data_set, path), kind.name)]
                 where = f"no {data_set.place} under {data}" if data else "--data names no folder"
-                return [Missing(name, kind.name, f"{where}; get it from {data_set.source}")]
-    kind_name, colon, file = name.partition(":")
-    if colon and kind_name in KINDS:
-        return [_own(KINDS[kind_name], Path(file).stem, [Path(file)], None)]
-    if (Path(name) / "task.yaml").is_file():
-        return [_own_folder(Path(name))]
+                return [Missing(known, kind.name, f"{where}; get it from {data_set.source}")]
+    kind_name, _, file = name.partition(":")
+    if file and kind_name in KINDS:
+        path = Path(file).expanduser()
+        return [_own(KINDS[kind_name], f"{kind_name}-{path.resolve().stem.lower()}", [path], None)]
+    folder = Path(name).expanduser()
+    if (folder / "task.yaml").is_file():
+        return [_own_folder(folder)]
+    if folder.exists():
+        raise UserError(f"{name} has no task.yaml: say what it is, KIND:{name} (sts, transfer, …)")
     raise UserError(f"there is no task '{name}'{_nearest(name)}")
+
+
+def _of_group(name: str, data: Path | None) -> Chosen | Missing:
+    """A published task; what is wrong with its data is its own reason, and the others run."""
+    try:
+        [found] = _choose(name, data)
+    except UserError as error:
+        kind = next(kind.name for kind in KINDS.values() if name in _names(kind))
+        return Missing(name, kind, str(error))
+    return found
 
 
 def _own_folder(folder: Path) -> Chosen:
@@ -142,6 +169,8 @@ def _own_folder(folder: Path) -> Chosen:
 def _own(kind: Kind, name: str, files: Sequence[Path], metric: str | None) -> Chosen:
     if kind.own is None:
         raise UserError(f"{kind.name} takes no files of your own")
+    if name in _published():
+        raise UserError(f"task '{name}' has the name of a published one: rename {files[0]}")
     for file in files:
         if not file.exists():
             raise UserError(f"task '{name}': {file} does not exist")
@@ -149,8 +178,16 @@ def _own(kind: Kind, name: str, files: Sequence[Path], metric: str | None) -> Ch
     return Chosen(task, kind.name, metric)
 
 
+def _names(kind: Kind) -> list[str]:
+    return [data_set.name for data_set in kind.sets]
+
+
+def _published() -> list[str]:
+    return [name for kind in KINDS.values() for name in _names(kind)]
+
+
 def _nearest(name: str) -> str:
-    names = ["papers", "quick", *KINDS, *(s.name for kind in KINDS.values() for s in kind.sets)]
+    names = ["papers", "quick", *KINDS, *_published()]
     close = get_close_matches(name, names, n=1)
     known = f"did you mean {close[0]}?" if close else f"there are {', '.join(names)}"
     return f"; {known}"

@@ -55,7 +55,7 @@ class Task(Protocol):
 
     @property
     def name(self) -> str:
-        """Lower case, unique among all tasks: ``sts12``, ``cr``."""
+        """Lower case, unique among all tasks: ``sts12``, ``cr``; own: ``KIND-FILE`` or folder."""
 
     @property
     def protocol(self) -> str:

@@ -99,7 +99,9 @@ class Against:
 
     @property
     def _setting(self) -> str:
-        return f"measured on {self.backbone} {_trained(self.corpus, 'trained on ')}"
+        """``none`` is said of a folder too: what it was trained on elsewhere is not known."""
+        trained = "as it is" if self.corpus == UNTRAINED else f"trained on {self.corpus}"
+        return f"measured on {self.backbone} {trained}"
 
     def _is_alike(self, row: PrintedRow) -> bool:
         return _last(row.backbone) == _last(self.backbone) and row.corpus == _corpus(self.corpus)

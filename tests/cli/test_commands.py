@@ -1,6 +1,7 @@
 """The commands as a user gives them, on a preset of seconds."""
 
 import json
+import signal
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -258,3 +259,18 @@ def test_what_is_no_documents_is_refused(
 ) -> None:
     code, _, err = run("train", "gur", "--preset", "t5.yaml", *words)
     assert code == 2 and message in err
+
+
+def test_a_job_in_the_background_ends_at_sigterm(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A script's ``command &`` is started with Ctrl-C ignored."""
+    monkeypatch.setattr("embedsearch.cli.app.app", lambda _: signal.raise_signal(signal.SIGTERM))
+    before = {
+        number: signal.signal(number, signal.SIG_IGN) for number in (signal.SIGINT, signal.SIGTERM)
+    }
+    try:
+        with pytest.raises(SystemExit) as end:
+            main([])
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    assert end.value.code == 130

@@ -83,6 +83,11 @@ def test_figures_are_written_and_kept(evaluate: Evaluate, tmp_path: Path) -> Non
     assert kept.read_bytes() == figure.read_bytes()
 
 
+def test_no_figure_is_said_to_be_none(evaluate: Evaluate) -> None:
+    code, _, err = evaluate("--pooling", "mean", "--figures", "seen")
+    assert (code, err.splitlines()[-1]) == (0, "figure: none, for none of these tasks has one")
+
+
 def test_another_pooling_is_another_encoder(evaluate: Evaluate) -> None:
     one, two = (evaluate("--pooling", pooling)[1] for pooling in ("mean", "cls"))
     assert one["key"] != two["key"]
@@ -104,6 +109,14 @@ def test_missing_data_is_one_line_and_the_rest_is_scored(evaluate: Evaluate) -> 
         ([], {"target": "runs:/abcdef"}, "no trial in"),
         ([], {"target": "runs:/x"}, "'x' is no run id"),
         (["--pooling", "mean", "--device", "cuda"], {}, "there is no GPU here"),
+        (["--pooling", "mean", "--device", "tpu"], {}, "no device 'tpu': take auto, cpu or cuda"),
+        (["--pooling", "mean", "--precision", "fp16"], {}, "no precision 'fp16': take auto, fp32"),
+        (["--pooling", "mean", "--csv", "data"], {}, "--csv data is a folder: name a file"),
+        (["--pooling", "mean", "--figures", "a.png"], {}, "--figures a.png is no folder: name one"),
+        (["--pooling", "max"], {}, "no pooling 'max': take one of cls, eos, mean, first_last"),
+        ([], {}, "has no pooling of its own: say --pooling cls or mean"),
+        ([], {"target": ""}, "a target is empty"),
+        ([], {"target": "."}, "there is no config.json in it"),
     ],
 )
 def test_a_mistake_is_one_sentence(
@@ -113,16 +126,38 @@ def test_a_mistake_is_one_sentence(
 
     if "cuda" in words and torch.cuda.is_available():
         pytest.skip("there is a GPU")
+    (tmp_path / "a.png").touch()
     code, told, err = evaluate(*words, **options)
     assert (code, told) == (2, None)
-    assert error in err.splitlines()[-1]
+    [said] = err.splitlines()
+    assert error in said
     assert not (tmp_path / "mlruns").exists()
 
 
-def test_a_trial_of_the_store_is_found_by_its_id(evaluate: Evaluate, make_backbone: Make) -> None:
+@pytest.fixture
+def run_id(make_backbone: Make) -> str:
+    """A trial of the store, whose own pooling is the mean."""
     words = ["train", "frozen", "pooling=mean", "--preset", "demo", "--json"]
     with pytest.raises(SystemExit):
         main([*words, "--backbone", str(make_backbone("bert"))])
+    [trial] = Store.open().search("frozen", kind="trial")
+    return trial.run_id
+
+
+def test_another_pooling_is_not_the_trials_score(evaluate: Evaluate, run_id: str) -> None:
+    code, told, _ = evaluate("--pooling", "cls", target=run_id)
+    assert (code, told["target"]) == (0, run_id)
+    assert "cls pooling, not its own mean" in told["encoder"]
+    [trial] = Store.open().search("frozen", kind="trial")
+    assert not [name for name in trial.metrics if name.startswith("test/")]
+    assert len(Store.open().search("evaluations")) == 1
+    same, own = (evaluate(*words, target=run_id)[1] for words in (("--pooling", "mean"), ()))
+    assert (same["key"], same["encoder"]) == (own["key"], own["encoder"])
+    [trial] = Store.open().search("frozen", kind="trial")
+    assert trial.tags["embedsearch.looks"] == "2"
+
+
+def test_a_trial_of_the_store_is_found_by_its_id(evaluate: Evaluate, run_id: str) -> None:
     [trial] = Store.open().search("frozen", kind="trial")
     for name in (trial.run_id, f"runs:/{trial.run_id}", trial.run_id[:8]):
         code, told, err = evaluate(target=name)

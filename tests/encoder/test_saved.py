@@ -134,7 +134,7 @@ def test_other_modules_are_refused(kind: str, exported: Path) -> None:
     path = exported / "modules.json"
     modules = json.loads(path.read_text())
     path.write_text(json.dumps([*modules[:2], {**modules[2], "type": kind}, *modules[3:]]))
-    with pytest.raises(UserError, match=f"module 2, {kind}, is not one of Transformer, Wei"):
+    with pytest.raises(UserError, match=f"module 2, {kind}, is not one of Transformer, "):
         Encoder.load(str(exported))
 
 

@@ -24,6 +24,7 @@ def test_kinds_groups_and_sets() -> None:
     assert set(QUICK) <= set(every)
     assert names(choose(["papers"], None)) == every
     assert names(choose(["stsb", "sts12", "stsb"], None)) == ["stsb", "sts12"]
+    assert names(choose(["STSb", "TREC"], None)) == ["stsb", "trec"]
 
 
 def test_missing_data_is_one_line_and_the_others_run(tmp_path: Path) -> None:
@@ -34,6 +35,18 @@ def test_missing_data_is_one_line_and_the_others_run(tmp_path: Path) -> None:
     assert str(tmp_path) in missing.reason
     assert "STS13-en-test" in missing.reason
     assert "get it from SemEval STS 2013" in missing.reason
+
+
+def test_broken_data_of_one_task_leaves_the_others_of_its_group(tmp_path: Path) -> None:
+    make_year(tmp_path, a=A)
+    (tmp_path / "STS/STS13-en-test").mkdir()
+    found, broken, *_ = choose(["sts"], tmp_path)
+    assert isinstance(found, Chosen)
+    assert isinstance(broken, Missing)
+    assert (broken.name, broken.kind) == ("sts13", "sts")
+    assert "STS13-en-test: it holds no STS.input.TOPIC.txt" in broken.reason
+    with pytest.raises(UserError, match=r"holds no STS\.input"):
+        choose(["sts13"], tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -56,6 +69,47 @@ def test_an_own_folder(tmp_path: Path) -> None:
     [chosen] = choose([own(tmp_path / "mine", "kind: sts", "files: a.tsv", "metric: mean")], None)
     assert isinstance(chosen, Chosen)
     assert (chosen.task.name, chosen.kind, chosen.metric) == ("mine", "sts", "mean")
+
+
+def test_one_file_under_two_kinds_is_two_tasks(tmp_path: Path) -> None:
+    file = tmp_path / "sts12.tsv"
+    file.write_text("1\ta cat\n2\ta dog\n1\tcats\n2\tdogs\n")
+    wanted = [f"{kind}:{file}" for kind in ("clustering", "neighbourhood", "clustering")]
+    assert names(choose(wanted, None)) == ["clustering-sts12", "neighbourhood-sts12"]
+
+
+def test_two_tasks_of_one_name_are_refused(tmp_path: Path) -> None:
+    files = [tmp_path / part / "mine.tsv" for part in "ab"]
+    for number, file in enumerate(files):
+        file.parent.mkdir()
+        file.write_text(f"1\ta cat\n2\t{number} dogs\n")
+    with pytest.raises(UserError, match="two different tasks are called 'clustering-mine'"):
+        choose([f"clustering:{file}" for file in files], None)
+
+
+def test_an_own_task_is_no_published_one(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"'stsb' has the name of a published one: rename .*stsb"):
+        choose([own(tmp_path / "stsb", "kind: sts", "files: a.tsv")], None)
+
+
+@pytest.mark.parametrize(
+    ("name", "error"),
+    [
+        ("{0}", "has no task.yaml: say what it is, KIND:"),
+        ("", "no task is named; there are papers, quick"),
+        ("sts:", "there is no task 'sts:'"),
+        ("sts:~/nowhere.tsv", "/nowhere.tsv does not exist"),
+    ],
+)
+def test_a_task_that_is_half_said(name: str, error: str, tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=error) as told:
+        choose([name.format(tmp_path)], None)
+    assert "~" not in str(told.value)
+
+
+def test_a_data_folder_that_is_not_there_is_said_to_be(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"--data .*nowhere: there is no such folder"):
+        choose(["stsb"], tmp_path / "nowhere")
 
 
 @pytest.mark.parametrize(

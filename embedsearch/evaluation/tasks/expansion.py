@@ -155,11 +155,11 @@ def _own(name: str, files: Sequence[Path]) -> Expansion:
         raise UserError(f"{len(files)} files are given; name a collection's folder and its prompts")
     collection = read_collection(files[0])
     if len(files) == 1:
-        return Expansion(f"expansion-{name}", collection)
+        return Expansion(name, collection)
     prompts = tuple(line.strip() for line in read_lines(files[1]) if line.strip())
     if not prompts or not all("{query}" in prompt and "{mask}" in prompt for prompt in prompts):
         raise UserError(f"{files[1]}: give prompts, one a line, each with {{query}} and {{mask}}")
-    return Expansion(f"expansion-{name}", collection, prompts)
+    return Expansion(name, collection, prompts)
 
 
 EXPANSION = Kind(

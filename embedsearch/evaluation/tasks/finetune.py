@@ -169,7 +169,7 @@ def _no_sets(*_: object) -> FineTuning:
 
 
 def _own(name: str, files: Sequence[Path]) -> FineTuning:
-    folder, name = only_folder(name, files), f"finetune-{name.lower()}"
+    folder = only_folder(name, files)
     parts = [collect(name, folder, read_part(folder, part)) for part in ("train", "test")]
     if len(set(parts[0].labels)) < 2:
         raise UserError(f"{folder}: classification takes two labels at least; give more texts")

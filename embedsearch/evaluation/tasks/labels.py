@@ -81,7 +81,7 @@ def _read(name: str, folder: Path) -> NearestLabel:
 
 
 def _own(name: str, files: Sequence[Path]) -> NearestLabel:
-    return _read(f"labels-{name.lower()}", only_folder(name, files))
+    return _read(name, only_folder(name, files))
 
 
 _SOURCE = "github.com/jianguoz/Few-Shot-Intent-Detection, Datasets/{}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -86,7 +87,11 @@ def _open(data: DataSet, path: Path) -> Similarity:
 
 
 def _own(name: str, files: Sequence[Path]) -> Similarity:
-    return Similarity(name, tuple(read_dev_pairs(file) for file in files), _ALL)
+    topics = tuple(read_dev_pairs(file) for file in files)
+    for topic, count in Counter(topic.name for topic in topics).items():
+        if count > 1:
+            raise UserError(f"task '{name}': two topics are called '{topic}': rename a file")
+    return Similarity(name, topics, _ALL)
 
 
 _YEARS = tuple(

@@ -124,7 +124,7 @@ def test_prompts_of_ones_own(tmp_path: Path) -> None:
     assert isinstance(chosen, Chosen)
     assert isinstance(chosen.task, Expansion)
     assert chosen.task.prompts == ("{query}: {mask}", "{mask} {query}")
-    assert (chosen.task.name, chosen.metric) == ("expansion-mine", "written")
+    assert (chosen.task.name, chosen.metric) == ("mine", "written")
     assert "{query}: {mask} | {mask} {query}" in chosen.task.protocol
     (plain,) = choose([f"expansion:{folder / 'made'}"], None)
     assert isinstance(plain, Chosen)

@@ -94,6 +94,8 @@ def test_rates_rise_then_fall_to_nothing() -> None:
 
 def test_it_is_in_no_group_of_tasks(tmp_path: Path) -> None:
     """It takes hours with a large backbone: it runs where a folder is named."""
-    assert choose(["finetune"], tmp_path) == []
+    assert "finetune" not in {item.kind for item in choose(["papers"], tmp_path)}
+    with pytest.raises(UserError, match="name yours, finetune:FILE"):
+        choose(["finetune"], tmp_path)
     with pytest.raises(UserError, match="two labels"):
         own(write(write(tmp_path / "own", "train", TEXTS[:1]), "test", TEXTS))

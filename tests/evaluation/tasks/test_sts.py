@@ -102,8 +102,17 @@ def test_an_own_file_of_pairs(tmp_path: Path) -> None:
     (tmp_path / "mine.tsv").write_text("5\t0\t0\n3\t0\t30\n1\t0\t60\n")
     [chosen] = choose([f"sts:{tmp_path / 'mine.tsv'}"], None)
     assert isinstance(chosen, Chosen)
-    assert chosen.task.name == "mine"
+    assert chosen.task.name == "sts-mine"
     assert chosen.task.score(SUBJECT).scores[0].value == pytest.approx(100)
+
+
+def test_two_own_topics_of_one_name_are_refused(tmp_path: Path) -> None:
+    for part in "ab":
+        (tmp_path / part).mkdir()
+        (tmp_path / part / "news.tsv").write_text("5\t0\t0\n3\t0\t30\n")
+    (tmp_path / "task.yaml").write_text("kind: sts\nfiles: [a/news.tsv, b/news.tsv]\n")
+    with pytest.raises(UserError, match="two topics are called 'news'"):
+        choose([str(tmp_path)], None)
 
 
 def test_a_real_year_equals_an_independent_calculation(shared: Path) -> None:
