@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.nn.utils.rnn import pad_sequence
 
 from embedsearch.encoder.backbone import WORD_TABLE, BackboneFacts, describe
 from embedsearch.encoder.dropout import draw_fast, dropout_at
@@ -135,20 +135,18 @@ class Encoder(nn.Module):
 
     def _padded(self, rows: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor]:
         """``input_ids`` and ``attention_mask`` on the encoder's device, each (rows, longest)."""
-        pad = self.tokenizer.pad_token_id or 0
-        ids = pad_sequence([torch.tensor(row, dtype=torch.long) for row in rows], True, pad)
         lengths = torch.tensor([len(row) for row in rows])
-        mask = (torch.arange(ids.shape[1]) < lengths[:, None]).long()
-        return ids.to(self.device), mask.to(self.device)
+        mask = torch.arange(int(lengths.max())) < lengths[:, None]
+        ids = torch.full(mask.shape, self.tokenizer.pad_token_id or 0)
+        ids[mask] = torch.tensor(list(chain.from_iterable(rows)), dtype=torch.long)
+        return ids.to(self.device), mask.long().to(self.device)
 
     def _tokenise(self, texts: Sequence[str]) -> list[list[int]]:
-        if not texts:
-            return []
-        limit = self.facts.max_tokens
-        ids: list[list[int]] = self.tokenizer(
-            list(texts), truncation=True, max_length=limit, return_attention_mask=False
-        )["input_ids"]
-        return ids
+        """As calling the tokenizer would, without its second pass in Python over every text."""
+        backend = self.tokenizer.backend_tokenizer
+        backend.enable_truncation(self.facts.max_tokens)
+        backend.no_padding()
+        return [encoding.ids for encoding in backend.encode_batch_fast(list(texts))]
 
 
 @contextmanager

@@ -146,12 +146,12 @@ def _pairs(item: Chosen) -> ScoredPairs:
     return joined(item.task.name, item.task.topics)
 
 
-def _counting(module: torch.nn.Module) -> list[int]:
-    """Counts the tokens that go through ``module`` from now on, padding included."""
+def _counting(transformer: Any) -> list[int]:
+    """Counts the tokens that go through it from now on, padding included."""
     tokens = [0]
 
-    def count(_: torch.nn.Module, __: tuple[Any, ...], given: dict[str, Any]) -> None:
-        tokens[0] += given["input_ids"].numel()
+    def count(_: torch.nn.Module, ids: tuple[torch.Tensor]) -> None:
+        tokens[0] += ids[0].numel()
 
-    module.register_forward_pre_hook(count, with_kwargs=True)
+    transformer.get_input_embeddings().register_forward_pre_hook(count)
     return tokens
