@@ -11,7 +11,7 @@ from typing import Any
 
 
 def write_whole(
-    target: Path, write: Callable[[Path], None], *, keep_predecessor: bool = False
+    target: Path, write: Callable[[Path], object], *, keep_predecessor: bool = False
 ) -> None:
     """Let ``write`` make a file or folder under a temporary name, then put it at ``target``.
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
-from safetensors.numpy import save_file
+from safetensors.numpy import save
 from torch import Tensor
 
 from embedsearch.durable import remove_drafts, write_whole
@@ -76,7 +76,8 @@ class Embeddings:
         keys = np.frombuffer(b"".join(digests), dtype=np.uint8).reshape(-1, _DIGEST)
         name = hashlib.sha256(keys.tobytes()).hexdigest()[:16]
         target = self._folder / f"{name}.safetensors"
-        write_whole(target, lambda draft: save_file({"keys": keys, "vectors": vectors}, draft))
+        content = save({"keys": keys, "vectors": vectors})
+        write_whole(target, lambda draft: draft.write_bytes(content))  # a full disk: an OSError
 
     def _read(self, file: Path) -> None:
         """A file that can't be read is encoded anew."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -89,3 +90,15 @@ def test_the_least_recently_used_go_first(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["middle", "new"]
     bound(tmp_path, 0)
     assert [path.name for path in tmp_path.iterdir()] == ["new"]
+
+
+def test_a_full_disk_is_an_error_of_the_system(tmp_path: Path) -> None:
+    """Which the command line tells in a sentence; safetensors' own would be a traceback."""
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100, limits[1]))
+    try:
+        with pytest.raises(OSError, match="File too large"):
+            Embeddings(Encode(), tmp_path / "key")(["a", "bb"])
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert not list((tmp_path / "key").glob("*.safetensors"))
