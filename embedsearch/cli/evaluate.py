@@ -60,11 +60,12 @@ def evaluate(
     examined = []
     for one in opened:
         console.print(f"{one.target.name} · {one.opened.said}", soft_wrap=True)
-        examined.append(examiner.examine(one, progress))
-        if not json:
-            show_scores(console, examined[-1].found)
+        result = examiner.examine(one, progress)
+        if not json:  # before the record, which a full disk may not take
+            show_scores(console, result.found)
             if against:
-                show_against(console, examined[-1].found["against"])
+                show_against(console, result.found["against"])
+        examined.append(examiner.put_on_record(one, result))
     found = [one.found for one in examined]
     if figures:
         drawn = examiner.draw(examined, figures.expanduser())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -31,8 +31,8 @@ class Examined:
     """All scores with what they are, a value that is null with its reason."""
     arrays: Arrays
     """By task, what its figure is drawn from."""
-    record: str
-    """The run of the evaluation."""
+    record: str = ""
+    """The run of the evaluation, once it is on record."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class Examiner:
         return Candidate(target, opened)
 
     def examine(self, candidate: Candidate, console: Console) -> Examined:
-        """Score what can run, and put it on record."""
+        """Score what can run."""
         scored = self._scored(candidate, console)
         averages = suite.averages(scored)
         found = {
@@ -91,10 +91,12 @@ class Examiner:
             numbers = _numbers(scored, averages)
             backbone = candidate.target.backbone
             found["against"] = against(self._paper, numbers, backbone, candidate.corpus).to_json()
-        arrays = {item.task.name: item.outcome.arrays for item in scored}
+        return Examined(found, {item.task.name: item.outcome.arrays for item in scored})
+
+    def put_on_record(self, candidate: Candidate, scored: Examined) -> Examined:
+        """In the store; on a trial's own run what its own encoder scored."""
         trial = candidate.target.run_id if candidate.opened.is_own else None
-        record = evaluations.record(self._store, found, trial)
-        return Examined(found, arrays, record)
+        return replace(scored, record=evaluations.record(self._store, scored.found, trial))
 
     def draw(self, examined: Sequence[Examined], folder: Path) -> list[Path]:
         """Write what there is to see of them to ``folder``, and keep it with their records."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -81,6 +82,23 @@ def test_figures_are_written_and_kept(evaluate: Evaluate, tmp_path: Path) -> Non
     [figure] = (tmp_path / "seen").iterdir()
     [kept] = (tmp_path / "mlruns").rglob("figures/*.png")
     assert kept.read_bytes() == figure.read_bytes()
+
+
+def test_scores_are_printed_where_the_record_fails(
+    make_backbone: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    def full(*_: object) -> str:
+        raise OSError(errno.ENOSPC, "No space left on device", "mlruns")
+
+    make_year(tmp_path / "data", a=PAIRS)
+    monkeypatch.setattr("embedsearch.tracking.evaluations.record", full)
+    backbone = str(make_backbone("bert"))
+    with pytest.raises(SystemExit) as end:
+        main(["evaluate", backbone, "--tasks", "sts12", "--data", "data", "--pooling", "mean"])
+    said = capsys.readouterr()
+    assert end.value.code == 2
+    assert "sts12: all: Spearman" in said.out
+    assert "error: mlruns: No space left on device" in said.err
 
 
 def test_no_figure_is_said_to_be_none(evaluate: Evaluate) -> None:
