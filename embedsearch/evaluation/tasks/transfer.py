@@ -92,8 +92,7 @@ class Transfer:
         """``accuracy``, with its spread over the folds where there are any; ``f1`` for pairs."""
         parts = self.labelled(subject.embed)
         notes = self._notes(parts)
-        if not all(np.isfinite(part.rows).all() for part in parts):
-            reason = "some embeddings are not finite"
+        if reason := _untestable(parts):
             return Outcome((Score("accuracy", None, reason=reason),), notes)
         tested, unfinished = _test(parts)
         values = [each.accuracy for each in tested]
@@ -122,6 +121,19 @@ class Transfer:
         if len(parts) < 3 and rare:
             notes += [f"fewer than {FOLDS} texts, so not in every fold: {', '.join(rare)}"]
         return tuple(notes)
+
+
+def _untestable(parts: Sequence[Labelled]) -> str:
+    """Why there is no number; empty where there is one."""
+    if not all(np.isfinite(part.rows).all() for part in parts):
+        return "some embeddings are not finite"
+    counts = np.bincount(parts[0].labels)
+    if (counts > 0).sum() < 2:
+        return "all training texts have one label, so there is nothing to tell apart"
+    needed = {1: 3, 2: 2}.get(len(parts), 1)  # for two folds, and for two inside one of them
+    if counts.max() < needed:
+        return f"no label has more than {counts.max()} texts, and folds take {needed}"
+    return ""
 
 
 def _features(part: Part, embed: Embed) -> NDArray[np.float32]:

@@ -185,3 +185,16 @@ def test_an_average_says_what_it_lacks(tmp_path: Path) -> None:
     mean = averages(list(found))["transfer_avg"]
     assert mean.value == 100.0
     assert mean.reason == "2 of 7, without subj, mpqa, sst2, trec, mrpc"
+
+
+@pytest.mark.parametrize(
+    ("negative", "positive", "reason"),
+    [("bad\nworse\nsad\n", "", "one label"), ("bad\n", "fine\n", "no label has more than 1")],
+)
+def test_too_few_texts_are_a_reason(
+    negative: str, positive: str, reason: str, tmp_path: Path
+) -> None:
+    (tmp_path / "custrev.neg").write_text(negative)
+    (tmp_path / "custrev.pos").write_text(positive)
+    [found] = score(opened("cr", tmp_path)).scores
+    assert found.value is None and reason in found.reason
