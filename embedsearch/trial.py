@@ -27,6 +27,7 @@ from embedsearch.encoder.model import Encoder
 from embedsearch.errors import UserError
 from embedsearch.evaluation.sts import score_pairs
 from embedsearch.methods.base import Method, MethodConfig, resolve
+from embedsearch.place import Place
 from embedsearch.records import Point, Source, Status, TrialResult, TrialSpec, content_id
 from embedsearch.training.checkpoint import Checkpoint
 from embedsearch.training.loop import Course, Diverged, Report, Training
@@ -97,24 +98,6 @@ def _code_of(method: type[Method]) -> str:
     if module.__name__.startswith("embedsearch.") or not module.__file__:
         return f"revision {method.revision}" if method.revision else ""
     return content_id(Path(module.__file__).read_text(encoding="utf-8"))
-
-
-@dataclass(frozen=True)
-class Place:
-    """Where trials keep what they need; the same folder for all workers of a cluster."""
-
-    storage: Path
-    devices: float = 1.0
-    """Devices a trial holds (GPUs, or CPU threads): what its device-seconds count."""
-    save_s: float = 60.0
-    """A running trial keeps a state to go on from at an evaluation, at most this often."""
-
-    def work(self, spec_id: str) -> Path:
-        return self.storage / "work" / spec_id
-
-    @property
-    def cache(self) -> Path:
-        return self.storage / "cache"
 
 
 def run(spec: TrialSpec, place: Place, report: Report) -> TrialResult:

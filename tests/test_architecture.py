@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "embedsearch"
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
-GROUND = {"records", "labels", "errors", "durable", "document", "config", "interruption"}
+GROUND = {"records", "labels", "errors", "durable", "document", "config", "interruption", "place"}
 """What every room stands on."""
 
 MAY_IMPORT: dict[str, set[str]] = {
@@ -116,7 +116,8 @@ def test_nothing_unsafe_is_called() -> None:
     text = {path: path.read_text(encoding="utf-8") for path in MODULES}
     for path, source in text.items():
         for word in ("torch.load", "yaml.load(", "pickle", "trust_remote_code=True", "0.0.0.0"):
-            assert word not in source or (word == "pickle" and name_of(path) == "sweep.search")
+            searches = name_of(path).startswith("sweep.search")
+            assert word not in source or (word == "pickle" and searches)
 
 
 def test_rooms_have_nouns_for_names() -> None:

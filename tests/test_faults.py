@@ -46,10 +46,11 @@ part_and_all = pytest.mark.parametrize(
 def trial_job(folder: Path, number: int, how: str) -> None:
     """The trial of ``spec.json``; at ``number`` 0 its result and encoder are told."""
     from embedsearch import trial
+    from embedsearch.place import Place
     from embedsearch.records import TrialSpec
 
     spec = TrialSpec.from_json(json.loads((folder.parent / "spec.json").read_text()))
-    place = trial.Place(folder / "storage", save_s=0)
+    place = Place(folder / "storage", save_s=0)
     stop = Stop(folder, number, how)
     result = trial.run(spec, place, lambda _: None)
     assert result.checkpoint
@@ -95,12 +96,11 @@ def opening_job(folder: Path, number: int, how: str) -> None:
 
 def sweep_job(folder: Path, number: int, how: str) -> None:
     """The sweep command as it is, but that its trials run here instead of over Ray."""
-    from embedsearch import trial
     from embedsearch.cli import main, surroundings
     from tests.here import without_ray
 
     without_ray()
-    vars(surroundings)["Place"] = partial(trial.Place, save_s=0)
+    vars(surroundings)["Place"] = partial(surroundings.Place, save_s=0)
     stop = Stop(folder, number, how)
     preset = str(folder.parent / "tiny.yaml")
     with pytest.raises(SystemExit) as end:

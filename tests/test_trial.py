@@ -12,6 +12,7 @@ import torch
 
 from embedsearch import trial
 from embedsearch.errors import UserError
+from embedsearch.place import Place
 from embedsearch.records import Measurement, Status, TrialResult, TrialSpec
 from tests.conftest import make_point
 
@@ -19,18 +20,18 @@ Make = Callable[..., Any]
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> trial.Place:
-    return trial.Place(tmp_path / "storage")
+def place(tmp_path: Path) -> Place:
+    return Place(tmp_path / "storage")
 
 
-def run(spec: TrialSpec, place: trial.Place) -> tuple[TrialResult, list[Measurement]]:
+def run(spec: TrialSpec, place: Place) -> tuple[TrialResult, list[Measurement]]:
     seen: list[Measurement] = []
     return trial.run(spec, place, seen.append), seen
 
 
 @pytest.mark.parametrize("method", ["scd", "simcse"])
 def test_trains_scores_and_leaves_a_checkpoint(
-    method: str, make_setting: Make, place: trial.Place
+    method: str, make_setting: Make, place: Place
 ) -> None:
     from sentence_transformers import SentenceTransformer
 
@@ -51,9 +52,7 @@ def test_trains_scores_and_leaves_a_checkpoint(
     assert not (place.work(spec.id) / "state").exists()
 
 
-def test_frozen_reads_no_corpus_and_scores_the_backbone(
-    make_setting: Make, place: trial.Place
-) -> None:
+def test_frozen_reads_no_corpus_and_scores_the_backbone(make_setting: Make, place: Place) -> None:
     spec = make_setting().spec(make_point("frozen"))
     assert (spec.total_steps, spec.corpus.location) == (0, "")
     result, seen = run(spec, place)
@@ -61,7 +60,7 @@ def test_frozen_reads_no_corpus_and_scores_the_backbone(
     assert result.best_score == result.start_score == seen[0].metrics["dev/spearman"]
 
 
-def test_same_spec_is_not_run_twice(make_setting: Make, place: trial.Place) -> None:
+def test_same_spec_is_not_run_twice(make_setting: Make, place: Place) -> None:
     spec = make_setting().spec(make_point())
     first, seen = run(spec, place)
     (place.work(spec.id) / "spec.json").write_text("untouched")
@@ -70,18 +69,16 @@ def test_same_spec_is_not_run_twice(make_setting: Make, place: trial.Place) -> N
     assert (place.work(spec.id) / "spec.json").read_text() == "untouched"
 
 
-def test_same_numbers_wherever_it_runs(
-    make_setting: Make, place: trial.Place, tmp_path: Path
-) -> None:
+def test_same_numbers_wherever_it_runs(make_setting: Make, place: Place, tmp_path: Path) -> None:
     spec = make_setting().spec(make_point())
     first, _ = run(spec, place)
     torch.manual_seed(123)
-    second, _ = run(spec, trial.Place(tmp_path / "other"))
+    second, _ = run(spec, Place(tmp_path / "other"))
     assert (second.best_score, second.start_score) == (first.best_score, first.start_score)
 
 
 def test_two_at_once_run_it_once(
-    make_setting: Make, place: trial.Place, monkeypatch: pytest.MonkeyPatch
+    make_setting: Make, place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     spec = make_setting().spec(make_point())
     attempts: list[str] = []
@@ -105,7 +102,7 @@ def test_two_at_once_run_it_once(
 
 
 def test_nan_is_final_and_never_a_score(
-    make_setting: Make, place: trial.Place, monkeypatch: pytest.MonkeyPatch
+    make_setting: Make, place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from embedsearch.methods.scd import SCD
 
@@ -119,9 +116,7 @@ def test_nan_is_final_and_never_a_score(
     assert json.loads((place.work(spec.id) / "result.json").read_text())["status"] == "diverged"
 
 
-def test_constant_scores_are_divergence(
-    make_setting: Make, place: trial.Place, tmp_path: Path
-) -> None:
+def test_constant_scores_are_divergence(make_setting: Make, place: Place, tmp_path: Path) -> None:
     (tmp_path / "dev.tsv").write_text("1\tone bird\tone bird\n2\ttwo birds\ttwo birds\n")
     result, _ = run(make_setting().spec(make_point()), place)
     assert result.status is Status.DIVERGED
@@ -137,7 +132,7 @@ def test_constant_scores_are_divergence(
     ],
 )  # fmt: skip
 def test_failure_is_a_result_and_is_tried_again(
-    error: Exception, status: Status, reason: str, make_setting: Make, place: trial.Place,
+    error: Exception, status: Status, reason: str, make_setting: Make, place: Place,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
     spec = make_setting().spec(make_point())
@@ -154,7 +149,7 @@ def test_failure_is_a_result_and_is_tried_again(
 
 @pytest.mark.parametrize("content", ["", "{", '{"spec_id": "x"}'])
 def test_damaged_result_is_run_again(
-    content: str, make_setting: Make, place: trial.Place, caplog: pytest.LogCaptureFixture
+    content: str, make_setting: Make, place: Place, caplog: pytest.LogCaptureFixture
 ) -> None:
     spec = make_setting().spec(make_point())
     first, _ = run(spec, place)
@@ -163,9 +158,7 @@ def test_damaged_result_is_run_again(
     assert "can't be read" in caplog.text
 
 
-def test_changed_dev_pairs_are_noticed(
-    make_setting: Make, place: trial.Place, tmp_path: Path
-) -> None:
+def test_changed_dev_pairs_are_noticed(make_setting: Make, place: Place, tmp_path: Path) -> None:
     spec = make_setting().spec(make_point())
     trial._dev_pairs.cache_clear()
     dev = tmp_path / "dev.tsv"
@@ -197,7 +190,7 @@ def test_batch_larger_than_the_corpus_is_refused(make_setting: Make) -> None:
         make_setting().spec(make_point(batch_size=64))
 
 
-def test_lost_checkpoint_is_found_and_forgotten(make_setting: Make, place: trial.Place) -> None:
+def test_lost_checkpoint_is_found_and_forgotten(make_setting: Make, place: Place) -> None:
     spec = make_setting().spec(make_point())
     run(spec, place)
     assert not trial.has_lost_checkpoint(place, spec.id)
@@ -208,14 +201,14 @@ def test_lost_checkpoint_is_found_and_forgotten(make_setting: Make, place: trial
 
 
 @pytest.mark.gpu
-def test_a_gpu_trial_in_bf16(make_setting: Make, place: trial.Place) -> None:
+def test_a_gpu_trial_in_bf16(make_setting: Make, place: Place) -> None:
     spec = make_setting(device="cuda", precision="bf16").spec(make_point())
     result, _ = run(spec, place)
     assert result.status is Status.FINISHED, result.reason
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU here")
-def test_no_gpu_is_one_sentence(make_setting: Make, place: trial.Place) -> None:
+def test_no_gpu_is_one_sentence(make_setting: Make, place: Place) -> None:
     result, _ = run(make_setting(device="cuda").spec(make_point()), place)
     assert result.status is Status.FAILED and "--device cpu" in result.reason
 

@@ -15,6 +15,7 @@ from embedsearch.config import parse_overrides
 from embedsearch.errors import UserError
 from embedsearch.labels import assigned, count, labels, varied
 from embedsearch.methods.base import resolve
+from embedsearch.place import Place
 from embedsearch.records import Scalar, Status, Sweep, TrialResult, TrialSpec, content_id
 from embedsearch.sweep.catalogue import find_space
 from embedsearch.sweep.region import GridPoints
@@ -102,7 +103,7 @@ def make_job(choices: Choices, ledger: StoreLedger, gpus: float, address: str | 
 
 
 def known(
-    specs: Sequence[TrialSpec], ledger: StoreLedger, place: trial.Place
+    specs: Sequence[TrialSpec], ledger: StoreLedger, place: Place
 ) -> Mapping[str, TrialResult]:
     """The final results that the store has, by spec id.
 

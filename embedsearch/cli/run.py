@@ -19,6 +19,7 @@ from embedsearch.cli.options import C, Choices, SettingChoices
 from embedsearch.cli.study import make_study
 from embedsearch.cli.surroundings import Surroundings
 from embedsearch.errors import UserError
+from embedsearch.place import Place
 from embedsearch.records import Observer, Sweep, TrialResult, TrialSpec
 from embedsearch.report.live import LiveView, PlainView
 from embedsearch.report.summary import Summary
@@ -179,7 +180,7 @@ class Output:
                     observer.sweep_ended(sweep, _of(sweep, view.results))
         return view.results
 
-    def _writer(self, place: trial.Place) -> Observer:
+    def _writer(self, place: Place) -> Observer:
         def stored(spec: TrialSpec) -> None:
             trial.tidy(place, spec.id)
 

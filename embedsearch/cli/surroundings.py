@@ -12,10 +12,11 @@ from embedsearch.data.pairs import ScoredPairs, read_dev_pairs
 from embedsearch.encoder.backbone import describe, fingerprint, locate
 from embedsearch.errors import UserError
 from embedsearch.methods.base import Needs
+from embedsearch.place import Place
 from embedsearch.presets import WORDS, Preset, load_preset
 from embedsearch.records import Source
 from embedsearch.sweep.search import Cluster
-from embedsearch.trial import Place, Setting
+from embedsearch.trial import Setting
 
 
 @dataclass(frozen=True)

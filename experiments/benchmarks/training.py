@@ -25,6 +25,7 @@ from embedsearch.data.pairs import ScoredPairs, read_dev_pairs
 from embedsearch.encoder.backbone import describe, fingerprint
 from embedsearch.encoder.model import quiet_transformers
 from embedsearch.methods.simcse import SimCSEConfig
+from embedsearch.place import Place
 from embedsearch.records import Point, Source, Status
 from experiments.benchmarks.row import Inputs, Row
 
@@ -106,7 +107,7 @@ def _ours(inputs: Inputs, backbone: str, sentences: list[str], folder: Path) -> 
         batch_size=BATCH, max_length=LENGTH, learning_rate=RATE, pooling="mean", head="none"
     )
     point = Point("simcse", "embedsearch.methods.simcse:SimCSE", config.model_dump(by_alias=True))
-    place = trial.Place(folder / str(begun))
+    place = Place(folder / str(begun))
     result = trial.run(setting.spec(point), place, lambda _: None)
     seconds = time.perf_counter() - begun
     assert result.status is Status.FINISHED, result.reason

@@ -15,6 +15,7 @@ from embedsearch.encoder.model import Encoder
 from embedsearch.errors import UserError
 from embedsearch.methods import augmented
 from embedsearch.methods.simcse import SimCSE, SimCSEConfig
+from embedsearch.place import Place
 from embedsearch.records import Status, TrialSpec
 from embedsearch.sweep.catalogue import shipped_folder
 from embedsearch.sweep.space import load_space
@@ -30,11 +31,11 @@ def _nothing_found_before() -> None:
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> trial.Place:
-    return trial.Place(tmp_path / "storage")
+def place(tmp_path: Path) -> Place:
+    return Place(tmp_path / "storage")
 
 
-def run(spec: TrialSpec, place: trial.Place) -> Any:
+def run(spec: TrialSpec, place: Place) -> Any:
     return trial.run(spec, place, lambda measurement: None)
 
 
@@ -77,7 +78,7 @@ def test_missing_sources_are_found_out_before_the_start(
 
 
 def test_without_dropout_an_augmentation_makes_the_views_differ(
-    make_setting: Make, make_backbone: Make, place: trial.Place
+    make_setting: Make, make_backbone: Make, place: Place
 ) -> None:
     still = make_backbone("bert", hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0)
     setting = make_setting(still)
@@ -105,7 +106,7 @@ def test_the_second_view_is_of_the_augmented_sentence(make_backbone: Make) -> No
 
 @pytest.mark.parametrize("augment", ["wdel", "wnet", "ctxt"])
 def test_it_trains_on_each_sentence_and_its_own_augmentation(
-    augment: Any, make_setting: Make, make_masked_model: Make, place: trial.Place, tmp_path: Path,
+    augment: Any, make_setting: Make, make_masked_model: Make, place: Place, tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
     makers = {"wnet": lambda: write_wordnet(tmp_path / "dict"), "ctxt": make_masked_model}
@@ -156,7 +157,7 @@ def test_identity_is_the_sources_content_not_its_place(
 
 
 def test_a_source_that_changed_since_is_noticed(
-    make_setting: Make, place: trial.Place, tmp_path: Path
+    make_setting: Make, place: Place, tmp_path: Path
 ) -> None:
     folder = write_wordnet(tmp_path / "dict")
     spec = make_setting().spec(make_point("simcse", augment="wnet", augment_source=str(folder)))

@@ -22,6 +22,7 @@ from embedsearch.encoder.seq2seq import SequenceDecoder, sentinels
 from embedsearch.errors import UserError
 from embedsearch.methods.base import part, total
 from embedsearch.methods.gur import GUR, GURConfig, known_pairs
+from embedsearch.place import Place
 from embedsearch.records import Measurement, Source, Status, TrialResult
 from tests.conftest import make_point
 
@@ -303,7 +304,7 @@ def test_a_trial_of_documents_leaves_an_encoder(
 
     seen: list[Measurement] = []
     spec = setting(chinese).spec(point())
-    result = trial.run(spec, trial.Place(tmp_path / "storage"), seen.append)
+    result = trial.run(spec, Place(tmp_path / "storage"), seen.append)
     assert result.status is Status.FINISHED, result.reason
     names = {"loss/contrast", "loss/lm", "loss/title", "loss", "dev/spearman", "sentences_per_s"}
     assert set(seen[-1].metrics) == names
@@ -322,8 +323,8 @@ class Killed(BaseException):
 
 def test_killed_and_gone_on_is_the_same_to_the_bit(setting: Make, tmp_path: Path) -> None:
     spec = setting(steps=6).spec(point())
-    whole = trial.run(spec, trial.Place(tmp_path / "storage"), lambda _: None)
-    other = trial.Place(tmp_path / "other", save_s=0)
+    whole = trial.run(spec, Place(tmp_path / "storage"), lambda _: None)
+    other = Place(tmp_path / "other", save_s=0)
 
     def die(measurement: Measurement) -> None:
         if measurement.step == 4:
@@ -355,7 +356,7 @@ def test_the_decoder_is_that_of_the_best_step(
         monkeypatch.setattr(trial, "dev_score", lambda encoder, pairs: next(scores))
         spec = setting(steps=steps).spec(point(schedule="constant"))
         begun.append(spec.backbone.location)
-        return trial.run(spec, trial.Place(tmp_path / "storage"), lambda _: None)
+        return trial.run(spec, Place(tmp_path / "storage"), lambda _: None)
 
     stopped, gone_on = trained(2), trained(4)
     assert (stopped.best_step, gone_on.best_step) == (2, 2)
@@ -367,7 +368,7 @@ def test_the_decoder_is_that_of_the_best_step(
 
 def test_without_a_language_model_the_encoder_is_alone(setting: Make, tmp_path: Path) -> None:
     spec = setting().spec(point(lm=False))
-    result = trial.run(spec, trial.Place(tmp_path / "storage"), lambda _: None)
+    result = trial.run(spec, Place(tmp_path / "storage"), lambda _: None)
     with pytest.raises(UserError, match="encoder without its decoder"):
         SequenceDecoder(Encoder.load(str(result.checkpoint), "eos"))
 
@@ -383,7 +384,7 @@ def test_steps_are_planned_without_mining(setting: Make, tmp_path: Path) -> None
     spec = setting(steps=3).spec(point(batch_size=64))
     assert spec.total_steps == 3
     assert not (tmp_path / "storage" / "cache" / "pairs").exists()
-    result = trial.run(spec, trial.Place(tmp_path / "storage"), lambda _: None)
+    result = trial.run(spec, Place(tmp_path / "storage"), lambda _: None)
     assert result.status is Status.FAILED and "a batch takes 64 or 16" in result.reason
 
 

@@ -12,6 +12,7 @@ from embedsearch.encoder.backbone import describe
 from embedsearch.encoder.model import Encoder
 from embedsearch.errors import UserError
 from embedsearch.methods.whitening import Whitening, WhiteningConfig, whitening
+from embedsearch.place import Place
 from embedsearch.records import Point, Status
 
 Make = Callable[..., Any]
@@ -68,7 +69,7 @@ def test_a_trial_is_one_fit(make_setting: Make, tmp_path: Path) -> None:
     point = Point("whitening", "embedsearch.methods.whitening:Whitening", values)
     spec = make_setting().spec(point)
     assert spec.total_steps == 1 and spec.corpus.fingerprint
-    result = trial.run(spec, trial.Place(tmp_path / "storage"), lambda _: None)
+    result = trial.run(spec, Place(tmp_path / "storage"), lambda _: None)
     assert result.status is Status.FINISHED, result.reason
     assert (result.best_step, [m.step for m in result.history]) == (1, [0, 1])
     assert result.start_score == result.history[0].metrics["dev/spearman"]

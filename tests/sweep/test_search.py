@@ -14,6 +14,7 @@ import pytest
 
 from embedsearch import trial
 from embedsearch.errors import UserError
+from embedsearch.place import Place
 from embedsearch.records import Measurement, Status, Sweep, TrialResult, TrialSpec
 from embedsearch.sweep import search
 from tests.conftest import make_point
@@ -52,8 +53,8 @@ def ray() -> Iterator[Mapping[str, float]]:
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> trial.Place:
-    return trial.Place(tmp_path / "storage")
+def place(tmp_path: Path) -> Place:
+    return Place(tmp_path / "storage")
 
 
 def specs(make_setting: Make, alphas: tuple[float, ...], **changes: Any) -> list[TrialSpec]:
@@ -77,7 +78,7 @@ def listeners() -> set[str]:
 
 
 def test_results_come_back_as_they_happened(
-    ray: Mapping[str, float], make_setting: Make, place: trial.Place
+    ray: Mapping[str, float], make_setting: Make, place: Place
 ) -> None:
     wanted = specs(make_setting, (0.1, 0.2, 0.3))
     notes = Notes()
@@ -87,12 +88,12 @@ def test_results_come_back_as_they_happened(
     assert all(notes.steps[spec.id] == [0, 2, 4] for spec in wanted)
     for spec in wanted:
         assert notes.events.index(("started", spec.id)) < notes.events.index(("ended", spec.id))
-        alone = trial.run(spec, trial.Place(place.storage / "alone"), lambda _: None)
+        alone = trial.run(spec, Place(place.storage / "alone"), lambda _: None)
         assert alone.best_score == results[spec.id].best_score
 
 
 def test_one_bad_trial_does_not_stop_the_others(
-    ray: Mapping[str, float], make_setting: Make, place: trial.Place
+    ray: Mapping[str, float], make_setting: Make, place: Place
 ) -> None:
     good, bad = specs(make_setting, (0.1, 0.2))
     bad = replace(bad, dev=replace(bad.dev, location="/nowhere", fingerprint="gone"))
@@ -101,9 +102,7 @@ def test_one_bad_trial_does_not_stop_the_others(
     assert results[bad.id].status is Status.FAILED and "/nowhere" in results[bad.id].reason
 
 
-def test_killed_worker_goes_on(
-    ray: Mapping[str, float], make_setting: Make, place: trial.Place
-) -> None:
+def test_killed_worker_goes_on(ray: Mapping[str, float], make_setting: Make, place: Place) -> None:
     """Ray starts the trial again, and its numbers are those of one that was left alone."""
     [spec] = specs(make_setting, (0.4,), steps=40, eval_steps=4)
     killed: list[int] = []
@@ -118,7 +117,7 @@ def test_killed_worker_goes_on(
     results = search.run_trials([spec], place, CLUSTER, notes)
     assert killed
     assert results[spec.id].status is Status.FINISHED
-    alone = trial.run(spec, trial.Place(place.storage / "alone"), lambda _: None)
+    alone = trial.run(spec, Place(place.storage / "alone"), lambda _: None)
     assert results[spec.id].best_score == alone.best_score
 
 
@@ -139,7 +138,7 @@ def kill_workers() -> list[int]:
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_ends_it_cleanly(
-    number: int, ray: Mapping[str, float], make_setting: Make, place: trial.Place
+    number: int, ray: Mapping[str, float], make_setting: Make, place: Place
 ) -> None:
     wanted = specs(make_setting, (0.1, 0.2, 0.3, 0.4))
     results = search.run_trials(

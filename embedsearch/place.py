@@ -1,0 +1,24 @@
+"""Where trials keep what they need while they run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where trials keep what they need; the same folder for all workers of a cluster."""
+
+    storage: Path
+    devices: float = 1.0
+    """Devices a trial holds (GPUs, or CPU threads): what its device-seconds count."""
+    save_s: float = 60.0
+    """A running trial keeps a state to go on from at an evaluation, at most this often."""
+
+    def work(self, spec_id: str) -> Path:
+        return self.storage / "work" / spec_id
+
+    @property
+    def cache(self) -> Path:
+        return self.storage / "cache"

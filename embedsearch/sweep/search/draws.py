@@ -1,0 +1,30 @@
+"""Uniform draws from what hyperparameters may be, by Optuna."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from embedsearch.records import Scalar
+from embedsearch.sweep.axis import Axis, Choice
+
+
+def draw(axes: Mapping[str, Axis], seed: int) -> Iterator[Mapping[str, Scalar]]:
+    """Endless uniform draws, one value per axis, the same for the same seed (Optuna's sampler)."""
+    import optuna
+
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=seed))
+    distributions = {name: _distribution(axis) for name, axis in axes.items()}
+    while True:
+        yield study.ask(distributions).params
+
+
+def _distribution(axis: Axis) -> Any:
+    from optuna import distributions
+
+    if isinstance(axis, Choice):
+        return distributions.CategoricalDistribution(axis.values)
+    if axis.integer:
+        return distributions.IntDistribution(int(axis.low), int(axis.high), log=axis.log)
+    return distributions.FloatDistribution(axis.low, axis.high, log=axis.log)
