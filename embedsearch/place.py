@@ -15,6 +15,8 @@ class Place:
     """Devices a trial holds (GPUs, or CPU threads): what its device-seconds count."""
     save_s: float = 60.0
     """A running trial keeps a state to go on from at an evaluation, at most this often."""
+    rungs: tuple[int, ...] = ()
+    """Steps at which it keeps one besides, for it may be left there and taken up again."""
 
     def work(self, spec_id: str) -> Path:
         return self.storage / "work" / spec_id

@@ -121,6 +121,8 @@ class Status(StrEnum):
     FAILED = "failed"
     OUT_OF_MEMORY = "out of memory"
     INTERRUPTED = "interrupted"
+    STOPPED = "stopped"
+    """Early, behind others at a rung: never ranked, and run to its end where a sweep wants that."""
 
     @property
     def is_final(self) -> bool:
@@ -166,11 +168,29 @@ class Sweep:
     specs: tuple[TrialSpec, ...]
     notes: Mapping[str, Scalar] = field(default_factory=dict)
     """What else a reader should know: points left out, the centre of a fine grid, …"""
+    rule: str = ""
+    """How its trials are proposed or stopped early; empty where all of them run to their end."""
+    axes: tuple[str, ...] = ()
+    """What varies, where trials are proposed one by one and ``specs`` are those so far."""
+    limit: int | None = None
+    """At most so many of those; None where something else ends it."""
 
     @property
     def id(self) -> str:
         """The same command over the same data has the same id, whatever stopped it before."""
-        return content_id([self.method, self.grid, sorted(spec.id for spec in self.specs)])
+        known = [] if self.axes else sorted(spec.id for spec in self.specs)
+        return content_id([self.method, self.grid, known, *([self.rule] if self.rule else [])])
+
+
+@dataclass(frozen=True)
+class Spent:
+    """What a sweep has cost: trials that failed or were stopped count as any other."""
+
+    trials: int = 0
+    seconds: float = 0.0
+    """On the clock, while trials ran."""
+    device_seconds: float = 0.0
+    """Wall seconds of each trial times the devices it held, start-up and loading included."""
 
 
 class Observer(Protocol):

@@ -195,8 +195,9 @@ def _train(spec: TrialSpec, place: Place, report: Report) -> TrialResult:
     encoder = _encoder(spec, config.pooling)
     method = method_class(config, encoder).to(encoder.device)
     course = Course(
-        config, spec.total_steps, spec.eval_steps, spec.seed, spec.precision, place.save_s
-    )
+        config, spec.total_steps, spec.eval_steps, spec.seed, spec.precision, place.save_s,
+        place.rungs,
+    )  # fmt: skip
     batch_at = feed.batches(spec, method, config, encoder.tokenizer, place.cache)
     training = Training(encoder, method, batch_at, course, Checkpoint(work / "state"))
     dev = _dev_pairs(spec.dev.location, spec.dev.fingerprint)

@@ -10,7 +10,7 @@ from embedsearch import trial
 from embedsearch.sweep import search
 
 
-def run_trials(specs: Any, place: Any, cluster: Any, observer: Any) -> None:
+def run_trials(specs: Any, place: Any, cluster: Any, observer: Any, **_: Any) -> None:
     for spec in specs:
         observer.trial_started(spec)
         result = trial.run(spec, place, partial(observer.measured, spec))

@@ -80,6 +80,19 @@ class Choices(SettingChoices):
     pooling: Annotated[
         str | None, Option(help="cls, eos, mean, first_last, top2; frozen: static.")
     ] = None
+    search: Annotated[
+        str, Option(help="grid, random, or Optuna's tpe, gp, cmaes, … over the same space.")
+    ] = "grid"
+    stop: Annotated[
+        str, Option(help="Early, by rungs of steps: asha, hyperband, median, topk[=N]; none.")
+    ] = "none"
+    budget: Annotated[
+        str | None, Option(metavar="200trials|2h|40gpu-h", help="What the sweep may cost.")
+    ] = None
+    search_seed: Annotated[int, Option(min=0, help="Of what is proposed; not the trials'.")] = 0
+    cold: Annotated[
+        bool, Option("--cold", help="A searcher that knows no earlier trial and no paper.")
+    ] = False
     single: bool = False
     """One trial at the method's defaults, no grid. Not an option: the command decides."""
 

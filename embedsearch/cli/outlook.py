@@ -6,7 +6,8 @@ from dataclasses import replace
 
 from rich.console import Console
 
-from embedsearch.cli.job import Job, make_job
+from embedsearch.cli.job import Job
+from embedsearch.cli.layout import make_job, stages
 from embedsearch.cli.options import Choices
 from embedsearch.labels import duration, labels
 from embedsearch.report.live import outcome
@@ -21,6 +22,7 @@ def show_plan(choices: Choices, store: str | None) -> None:
     ledger = StoreLedger(opened)
     choices = replace(choices, storage=choices.storage or opened.storage)
     resources = search.local_resources()
+    choices = replace(choices, grid=stages(choices)[0])
     job = make_job(choices, ledger, resources["GPU"])
     at_once = search.trials_at_once(resources, job.surroundings.cluster)
     console = Console(highlight=False, markup=False)

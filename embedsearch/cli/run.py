@@ -8,14 +8,16 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from statistics import fmean
-from typing import Protocol
+from typing import Any, Protocol
 
 from rich.console import Console
 
 from embedsearch import trial
-from embedsearch.cli.job import Job, make_job
+from embedsearch.cli.job import Job
+from embedsearch.cli.layout import make_job, stages
 from embedsearch.cli.observers import ByMethod, Everyone
 from embedsearch.cli.options import C, Choices, SettingChoices
+from embedsearch.cli.pursuit import Pursuit
 from embedsearch.cli.study import make_study
 from embedsearch.cli.surroundings import Surroundings
 from embedsearch.errors import UserError
@@ -25,6 +27,7 @@ from embedsearch.report.live import LiveView, PlainView
 from embedsearch.report.summary import Summary
 from embedsearch.report.tables import show_comparison
 from embedsearch.sweep import search
+from embedsearch.sweep.budget import Meter
 from embedsearch.sweep.experiment import Experiment
 from embedsearch.tracking.guarded import Guarded
 from embedsearch.tracking.ledger import StoreLedger
@@ -32,7 +35,8 @@ from embedsearch.tracking.store import Store
 from embedsearch.tracking.writer import Writer
 
 Results = Mapping[str, TrialResult]
-Run = Callable[[Sequence[TrialSpec], Observer], object]
+ToRun = Sequence[TrialSpec] | search.Proposals
+Run = Callable[[ToRun, Observer], object]
 """Runs specs and tells the observer; whatever stops it, what ended was told."""
 
 
@@ -46,6 +50,10 @@ class Work(Protocol):
     @property
     def reused(self) -> Results: ...
     @property
+    def to_run(self) -> ToRun:
+        """What is left to run, or who proposes it; empty for nothing."""
+
+    @property
     def names(self) -> Mapping[str, str]:
         """What trials are called, by spec id."""
 
@@ -58,14 +66,24 @@ def run_sweep(
 ) -> int:
     """Run what ``choices`` ask for over Ray, and give the exit code.
 
-    A cluster of our own is started only where something is left to run.
+    A cluster of our own is started only where something is left to run. ``A-then-B`` is a grid
+    and, once all of it has run, the one around its best.
     """
     output = Output(Store.open(store), _kept(keep), as_json)
     choices = output.beside_the_store(choices)
+    code, ends = 0, []
     with _reached(address) as resources:
-        job = make_job(choices, output.ledger, resources.get("GPU", 0), address)
-        at_once = search.trials_at_once(resources, job.surroundings.cluster)
-        return output.conclude(job, _over_ray(job.surroundings), at_once)
+        for grid in stages(choices):
+            choices = replace(choices, grid=grid)
+            job = make_job(choices, output.ledger, resources.get("GPU", 0), address)
+            at_once = search.trials_at_once(resources, job.surroundings.cluster)
+            run = _over_ray(job.surroundings, job.pursuit)
+            ends.append(output.concluded(job, run, at_once))
+            code = ends[-1].exit_code()
+            if code:
+                break
+    output.say(ends)
+    return code
 
 
 def run_experiment(
@@ -100,13 +118,16 @@ def run_one(choices: Choices, *, store: str | None, as_json: bool) -> int:
     choices = output.beside_the_store(choices)
     job = make_job(choices, output.ledger, search.local_resources().get("GPU", 0))
 
-    def in_process(specs: Sequence[TrialSpec], observer: Observer) -> None:
+    def in_process(specs: ToRun, observer: Observer) -> None:
+        assert not isinstance(specs, search.Proposals)
         for spec in specs:
             observer.trial_started(spec)
             result = trial.run(spec, job.surroundings.place, lambda m: observer.measured(spec, m))  # noqa: B023
             observer.trial_ended(spec, result)
 
-    return output.conclude(job, in_process, at_once=1)
+    end = output.concluded(job, in_process, at_once=1)
+    output.say([end])
+    return end.exit_code()
 
 
 @contextmanager
@@ -119,13 +140,20 @@ def _reached(address: str | None) -> Iterator[Mapping[str, float]]:
             yield resources
 
 
-def _over_ray(surroundings: Surroundings) -> Run:
+def _over_ray(surroundings: Surroundings, pursuit: Pursuit | None = None) -> Run:
     """Runs specs in one Ray session, of its own where no cluster was joined."""
     cluster = surroundings.cluster
+    how: dict[str, Any] = {}
+    if pursuit:
+        how = {
+            "stopping": pursuit.stopping,
+            "meter": pursuit.meter,
+            "before": pursuit.curves,
+        }
 
-    def run(specs: Sequence[TrialSpec], observer: Observer) -> None:
+    def run(specs: ToRun, observer: Observer) -> None:
         with nullcontext() if cluster.address else search.connected(cluster):
-            search.run_trials(specs, surroundings.place, cluster, observer)
+            search.run_trials(specs, surroundings.place, cluster, observer, **how)
 
     return run
 
@@ -150,28 +178,30 @@ class Output:
         """``choices`` with the storage that belongs to the store, unless they name another."""
         return replace(choices, storage=choices.storage or self.store.storage)
 
-    def conclude(self, job: Job, run: Run, at_once: int) -> int:
-        """Run what is missing, show it, and say how it ended; the exit code."""
-        return self._say(Summary(job.sweep, self.carry_out(job, run, at_once)))
+    def concluded(self, job: Job, run: Run, at_once: int) -> Summary:
+        """Run what is missing, showing and recording it; how it ended."""
+        results = self.carry_out(job, run, at_once, job.pursuit.meter)
+        return Summary(job.up_to_now(), results, job.pursuit.stopping.rungs)
 
-    def carry_out(self, work: Work, run: Run, at_once: int) -> Results:
+    def carry_out(self, work: Work, run: Run, at_once: int, meter: Meter | None = None) -> Results:
         """Run what is missing, showing and recording it; all results by spec id."""
         console = self.console
         console.print(work.surroundings.said, *work.said(at_once), sep="\n", soft_wrap=True)
-        missing = [s for sweep in work.sweeps for s in sweep.specs if s.id not in work.reused]
+        to_run = work.to_run
+        missing = [] if isinstance(to_run, search.Proposals) else to_run
         view = (LiveView if console.is_terminal else PlainView)(
             console, at_once, _seconds_a_trial(missing, self.ledger), work.names
         )
         place = work.surroundings.place
-        writers = {sweep.method: self._writer(place) for sweep in work.sweeps}
+        writers = {sweep.method: self._writer(place, meter) for sweep in work.sweeps}
         observer = Everyone(view, ByMethod(writers))
         for sweep in work.sweeps:
             observer.sweep_started(sweep, _of(sweep, work.reused))
         for spec_id in work.reused:
             trial.tidy(place, spec_id)
         try:
-            if missing:
-                run(missing, observer)
+            if to_run:
+                run(to_run, observer)
         except KeyboardInterrupt:
             pass
         finally:
@@ -180,20 +210,34 @@ class Output:
                     observer.sweep_ended(sweep, _of(sweep, view.results))
         return view.results
 
-    def _writer(self, place: Place) -> Observer:
+    def _writer(self, place: Place, meter: Meter | None) -> Observer:
         def stored(spec: TrialSpec) -> None:
             trial.tidy(place, spec.id)
 
-        return Guarded(self.store, Writer(self.store, keep=self.keep, stored=stored))
+        spent = (lambda: meter.spent) if meter else None
+        writer = Writer(self.store, keep=self.keep, stored=stored, spent=spent)
+        return Guarded(self.store, writer)
 
-    def _say(self, summary: Summary) -> int:
-        kept = self.ledger.results(summary.sweep.specs)
-        checkpoints = {key: r.checkpoint for key, r in kept.items() if r.checkpoint is not None}
+    def say(self, ends: Sequence[Summary]) -> None:
+        """How a command's sweeps ended: in words, or as one JSON object, the last one's."""
+        found = [self._with_checkpoints(end) for end in ends]
         if self.as_json:
-            _write_json(summary.to_json(checkpoints))
-        else:
-            self.console.print(*summary.lines(checkpoints), sep="\n", soft_wrap=True)
-        return summary.exit_code()
+            last, kept = found[-1]
+            before = [end.to_json(kept) for end, kept in found[:-1]]
+            _write_json({**last.to_json(kept), **({"before": before} if before else {})})
+            return
+        for end, kept in found:
+            self.console.print(*end.lines(kept), sep="\n", soft_wrap=True)
+
+    def _with_checkpoints(self, end: Summary) -> tuple[Summary, dict[str, str]]:
+        kept = self.ledger.results(end.sweep.specs)
+        found = {key: r.checkpoint for key, r in kept.items() if r.checkpoint is not None}
+        return replace(end, curves=self._curves(end)), found
+
+    def _curves(self, end: Summary) -> search.Curves:
+        """Only where they are asked for: of trials that ran before, they lie in the store."""
+        known = [key for key, result in end.results.items() if not result.history]
+        return self.ledger.curves(end.sweep.method, known) if end.rungs else {}
 
 
 def _kept(keep: str) -> int | None:

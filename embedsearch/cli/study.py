@@ -33,6 +33,12 @@ class Study:
     reused: Mapping[str, TrialResult]
 
     @property
+    def to_run(self) -> list[TrialSpec]:
+        """What the ledger doesn't know."""
+        specs = {spec.id: spec for sweep in self.sweeps for spec in sweep.specs}
+        return [spec for spec in specs.values() if spec.id not in self.reused]
+
+    @property
     def names(self) -> Mapping[str, str]:
         """What trials are called, by spec id."""
         return names(self.lines)

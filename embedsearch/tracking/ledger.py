@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
 from embedsearch.errors import UserError
-from embedsearch.records import Point, Scalar, Status, TrialResult, TrialSpec
+from embedsearch.records import Point, Scalar, Spent, Status, Sweep, TrialResult, TrialSpec
 from embedsearch.tracking import runs
 from embedsearch.tracking.artifacts import CHECKPOINT_FOLDER, Artifacts
 from embedsearch.tracking.liveness import is_alive
@@ -52,6 +52,42 @@ class StoreLedger:
                 if run.tags[runs.STATUS] in _FINAL:
                     result = runs.to_result(run, _checkpoint(self._store, run))
                     found[result.spec_id] = result
+        return found
+
+    def stopped(self, specs: Sequence[TrialSpec], sweep: Sweep) -> Mapping[str, TrialResult]:
+        """Those that the rule of this very sweep has stopped early, by spec id."""
+        wanted = {spec.id for spec in specs}
+        return {
+            run.tags[SPEC_ID]: runs.to_result(run, None)
+            for run in self._store.search(sweep.method, spec_ids=wanted, stopped_by=sweep.id)
+            if run.tags[runs.STATUS] == Status.STOPPED
+        }
+
+    def tried(self, method: str) -> list[tuple[Mapping[str, Scalar], TrialResult]]:
+        """All trials on record that ended, finished or not, with the values of their points."""
+        return [
+            (runs.values_of(run), runs.to_result(run, _checkpoint(self._store, run)))
+            for run in self._store.search(method, kind="trial")
+            if run.tags[runs.STATUS] != runs.RUNNING
+        ]
+
+    def members(self, sweep: Sweep) -> tuple[list[str], Spent]:
+        """The ids of the specs that a sweep has tried, in their order, and what it has cost."""
+        ids: dict[str, None] = {}
+        spent = Spent()
+        for run in reversed(self._store.search(sweep.method, kind="sweep", sweep_id=sweep.id)):
+            with suppress(OSError, ValueError):  # killed before it was written
+                ids |= dict.fromkeys(Artifacts(self._store, run).get_json("sweep.json")["specs"])
+            spent = max(spent, runs.to_spent(run), key=lambda spent: spent.device_seconds)
+        return list(ids), spent
+
+    def curves(self, method: str, spec_ids: Collection[str]) -> dict[str, dict[int, float]]:
+        """Dev scores by step, of those trials that have any."""
+        found = {}
+        for run in self._store.search(method, kind="trial", spec_ids=spec_ids) if spec_ids else ():
+            history = self._store.client.get_metric_history(run.run_id, runs.DEV)
+            if curve := {metric.step: metric.value for metric in history}:
+                found[run.tags[SPEC_ID]] = dict(sorted(curve.items()))
         return found
 
     def running(self, specs: Sequence[TrialSpec]) -> frozenset[str]:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any
 
-from embedsearch.records import Source, Status, TrialResult, TrialSpec
+from embedsearch.records import Scalar, Source, Spent, Status, TrialResult, TrialSpec
 from embedsearch.tracking.names import from_name, from_text, to_name, to_text
 from embedsearch.tracking.ranking import Group, Trial
 from embedsearch.tracking.stored import SPEC_ID, StoredRun
@@ -29,6 +30,10 @@ CHECKPOINT = "embedsearch.checkpoint"
 """``kept`` or ``pruned``."""
 HOLDER = "embedsearch.holder"
 """The sweep run whose process writes, or last wrote, the trial."""
+STOPPED_BY = "embedsearch.stopped_by"
+"""The id of the sweep whose rule stopped the trial early."""
+SPENT = "spent"
+"""First part of the names of what a sweep has cost."""
 HEARTBEAT = "embedsearch.heartbeat"
 PARENT = "mlflow.parentRunId"
 
@@ -39,7 +44,11 @@ _SETTINGS = ("seed", "total_steps", "eval_steps", "device", "precision", "thread
 _SOURCES = ("backbone", "corpus", "dev")
 """The fields of a spec that are params beside the point's values."""
 
-_MLFLOW_STATUS = {Status.FINISHED: "FINISHED", Status.INTERRUPTED: "KILLED"}
+_MLFLOW_STATUS = {
+    Status.FINISHED: "FINISHED",
+    Status.INTERRUPTED: "KILLED",
+    Status.STOPPED: "KILLED",
+}
 
 
 def mlflow_status(status: Status) -> str:
@@ -113,10 +122,25 @@ def to_result(run: StoredRun, checkpoint: str | None) -> TrialResult:
     )
 
 
+def values_of(run: StoredRun) -> dict[str, Scalar]:
+    """The values of a trial's point, and its settings by their names."""
+    return {from_name(key): from_text(text) for key, text in run.params.items()}
+
+
+def spent_metrics(spent: Spent) -> dict[str, float]:
+    return {f"{SPENT}/{name}": float(value) for name, value in asdict(spent).items()}
+
+
+def to_spent(run: StoredRun) -> Spent:
+    """What a sweep's run says that it has cost."""
+    found = {name: run.metrics.get(f"{SPENT}/{name}", 0.0) for name in asdict(Spent())}
+    return Spent(int(found["trials"]), found["seconds"], found["device_seconds"])
+
+
 def to_trial(run: StoredRun, checkpoint: str | None) -> Trial:
     """A trial's run as an entry of a ranking."""
     tags, metrics = run.tags, run.metrics
-    values = {from_name(key): from_text(text) for key, text in run.params.items()}
+    values = values_of(run)
     around = {name: values.pop(name, None) for name in (*_SETTINGS, *_SOURCES)}
     step = metrics.get(STEP)
     return Trial(

@@ -45,8 +45,8 @@ class TrialRun:
         if time.monotonic() - self._written > _FLUSH_S:
             self._write()
 
-    def ended(self, result: TrialResult) -> bool:
-        """Write the whole result; True when that includes a checkpoint.
+    def ended(self, result: TrialResult, tags: Mapping[str, str] | None = None) -> bool:
+        """Write the whole result, and ``tags``; True when that includes a checkpoint.
 
         The status comes last: a trial that has one is complete in the store.
         """
@@ -61,7 +61,8 @@ class TrialRun:
         if folder:
             self._artifacts.put_folder(CHECKPOINT_FOLDER, folder)
         self._write()
-        self._close(result.status, result.reason, {runs.CHECKPOINT: runs.KEPT} if folder else {})
+        kept = {runs.CHECKPOINT: runs.KEPT} if folder else {}
+        self._close(result.status, result.reason, {**kept, **(tags or {})})
         return folder is not None
 
     def interrupted(self) -> None:

@@ -36,6 +36,8 @@ class Course:
     precision: str
     save_s: float
     """A state to go on from at an evaluation, at most this often."""
+    rungs: tuple[int, ...] = ()
+    """And at these steps."""
 
 
 class Training:
@@ -125,7 +127,7 @@ class Training:
             self.terms[name] = self.terms.get(name, 0) + value.detach()
 
     def _measure(self, report: Report, evaluate: Evaluate) -> None:
-        course, step = self.course, self.progress.step
+        step = self.progress.step
         steps = step - self.progress.history[-1].step
         terms = {f"loss/{name}": value.item() / steps for name, value in self.terms.items()}
         self.terms = {}
@@ -140,16 +142,22 @@ class Training:
         losses = {"loss": loss, **terms} if terms else {}
         metrics = {"dev/spearman": score, **losses, "sentences_per_s": speed}
         self._record(report, metrics)
-        if time.monotonic() - self.saved_at >= course.save_s and step < course.total_steps:
-            self._save()
 
     def _record(self, report: Report, metrics: Mapping[str, float]) -> None:
+        """Saved before it is reported: on a report the trial may be left."""
         now = time.monotonic()
         self.progress.seconds += now - self.measured_at
         self.measured_at = now
         measurement = Measurement(self.progress.step, dict(metrics))
         self.progress.history.append(measurement)
+        if self._is_to_be_saved():
+            self._save()
         report(measurement)
+
+    def _is_to_be_saved(self) -> bool:
+        course, step = self.course, self.progress.step
+        is_due = time.monotonic() - self.saved_at >= course.save_s or step in course.rungs
+        return is_due and 0 < step < course.total_steps
 
     def _keep_if_best(self, score: float) -> None:
         """The best after step 0, so that a score shows what training gave, not what was there."""

@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from statistics import median
 
-from embedsearch.cli.job import make_job
+from embedsearch.cli.layout import make_job
 from embedsearch.cli.options import Choices
 from embedsearch.records import Point, Status, Sweep, TrialResult, TrialSpec
 from embedsearch.tracking.ledger import StoreLedger

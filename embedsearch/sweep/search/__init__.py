@@ -8,11 +8,17 @@ from embedsearch.sweep.search.cluster import (
     unstoppable,
 )
 from embedsearch.sweep.search.draws import draw
-from embedsearch.sweep.search.trials import RETRIES, run_trials
+from embedsearch.sweep.search.proposals import Proposals
+from embedsearch.sweep.search.stopping import TO_THE_END, Stopping
+from embedsearch.sweep.search.trials import RETRIES, Curves, run_trials
 
 __all__ = [
     "RETRIES",
+    "TO_THE_END",
     "Cluster",
+    "Curves",
+    "Proposals",
+    "Stopping",
     "connected",
     "draw",
     "local_resources",

@@ -3,93 +3,242 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
-from embedsearch import trial
 from embedsearch.errors import UserError
 from embedsearch.place import Place
 from embedsearch.records import Measurement, Observer, Status, TrialResult, TrialSpec
-from embedsearch.sweep.search.cluster import Cluster, first_line, lost
+from embedsearch.sweep.budget import Meter
+from embedsearch.sweep.search.cluster import Cluster, first_line, lost, trials_at_once
+from embedsearch.sweep.search.proposals import SCORE, Proposals
+from embedsearch.sweep.search.stopping import TO_THE_END, Stopping, replay
 
 RETRIES = 3
 """How often a trial is started again whose worker or node died; it goes on from its checkpoint."""
 
+WORST = -100.0
+"""What a trial without a score counts for a scheduler; a dev score is a correlation times 100."""
+
+Run = Callable[[TrialSpec, Place, Callable[[Measurement], None]], TrialResult]
+"""Runs one trial in a worker: ``trial.run``, or another in its place."""
+
+Curves = Mapping[str, Mapping[int, float]]
+"""Dev scores by step, of trials by spec id."""
+
 
 def run_trials(
-    specs: Sequence[TrialSpec], place: Place, cluster: Cluster, observer: Observer
+    work: Sequence[TrialSpec] | Proposals,
+    place: Place,
+    cluster: Cluster,
+    observer: Observer,
+    *,
+    stopping: Stopping = TO_THE_END,
+    meter: Meter | None = None,
+    before: Curves | None = None,
+    run: Run | None = None,
 ) -> dict[str, TrialResult]:
-    """Run ``specs`` in their order over the connected cluster; results by spec id.
+    """Run specs in their order, or as they are proposed, over the connected cluster; results by
+    spec id.
 
-    A trial without a result was stopped before its end (Ctrl-C). Workers are reused: a worker pays
-    its imports and its backbone once.
+    ``before``: the curves of trials that the same sweep has stopped or finished, for the rule. A
+    trial without a result did not come to its end (Ctrl-C, or the budget was spent). Workers are
+    reused: a worker pays its imports and its backbone once.
     """
-    from ray import tune
-    from ray.exceptions import RayError
+    if run is None:
+        from embedsearch import trial
 
-    relay = _Relay(specs, observer)
-    with tempfile.TemporaryDirectory(prefix="embedsearch-") as scratch:
-        tuner = tune.Tuner(
-            tune.with_resources(
-                tune.with_parameters(_trainable, place=place),
-                {"cpu": cluster.cpus_per_trial, "gpu": cluster.gpus_per_trial},
-            ),
-            param_space={"spec": tune.grid_search([spec.to_json() for spec in specs])},
-            tune_config=tune.TuneConfig(
-                reuse_actors=True,
-                trial_name_creator=lambda t: TrialSpec.from_json(t.config["spec"]).id,
-                trial_dirname_creator=lambda t: TrialSpec.from_json(t.config["spec"]).id,
-            ),
-            run_config=tune.RunConfig(
-                storage_path=str(place.storage.resolve() / "ray") if cluster.address else scratch,
-                failure_config=tune.FailureConfig(max_failures=RETRIES),
-                callbacks=[_callback(relay)],
-                verbose=0,
-            ),
-        )
-        try:
-            tuner.fit()
-        except (RayError, tune.TuneError, ConnectionError) as error:
-            raise UserError(lost(first_line(error))) from error
+        run = trial.run
+    place = replace(place, rungs=stopping.rungs) if stopping.keeps else place
+    meter = meter or Meter(place.devices)
+    relay = _Relay(observer, meter, work)
+    tune = _Tune(place, cluster, relay, run)
+    if not stopping.keeps:
+        scheduler = stopping.scheduler()
+        if scheduler is not None:
+            replay(scheduler, before or {})
+        tune.fit(work, scheduler=scheduler)
+        return relay.results
+    tune.fit(work, until=stopping.rungs[0])
+    if not relay.unfinished:
+        tune.fit(relay.choose(stopping, before or {}))
     return relay.results
 
 
-def _trainable(config: dict[str, Any], place: Place) -> None:
-    """One trial in a worker: its measurements, then its result, as metrics."""
+class _Tune:
+    """Ray Tune, set up for trials of ours."""
+
+    def __init__(self, place: Place, cluster: Cluster, relay: _Relay, run: Run) -> None:
+        self.place, self.cluster, self.relay, self.run = place, cluster, relay, run
+
+    def fit(
+        self,
+        work: Sequence[TrialSpec] | Proposals,
+        *,
+        scheduler: Any = None,
+        until: int | None = None,
+    ) -> None:
+        """Until all is done, all trials are at the step ``until``, or the meter stops it."""
+        from ray import tune
+        from ray.exceptions import RayError
+
+        self.relay.until = until
+        with tempfile.TemporaryDirectory(prefix="embedsearch-") as scratch:
+            storage = self.place.storage.resolve() / "ray" if self.cluster.address else scratch
+            trainable = tune.with_parameters(_trainable, place=self.place, run=self.run)
+            tuner = tune.Tuner(
+                tune.with_resources(
+                    trainable,
+                    {"cpu": self.cluster.cpus_per_trial, "gpu": self.cluster.gpus_per_trial},
+                ),
+                param_space=None if isinstance(work, Proposals) else _listed(work),
+                tune_config=tune.TuneConfig(
+                    reuse_actors=True,
+                    trial_name_creator=_name,
+                    trial_dirname_creator=_name,
+                    scheduler=scheduler,
+                    **self._searching(work),
+                ),
+                run_config=tune.RunConfig(
+                    storage_path=str(storage),
+                    failure_config=tune.FailureConfig(max_failures=RETRIES),
+                    callbacks=[_callback(self.relay)],
+                    stop=_stopper(self.relay),
+                    verbose=0,
+                ),
+            )
+            try:
+                tuner.fit()
+            except (RayError, tune.TuneError, ConnectionError) as error:
+                raise UserError(lost(first_line(error))) from error
+
+    def _searching(self, work: Sequence[TrialSpec] | Proposals) -> dict[str, Any]:
+        """As many at once as there is room for: one ahead would be proposed knowing less."""
+        if not isinstance(work, Proposals):
+            return {}
+        import ray
+
+        at_once = trials_at_once(ray.cluster_resources(), self.cluster)
+        searcher = _searcher(work, self.relay)
+        return {"search_alg": searcher, "num_samples": -1, "max_concurrent_trials": at_once}
+
+
+def _listed(specs: Sequence[TrialSpec]) -> dict[str, Any]:
     from ray import tune
 
-    def report(measurement: Measurement) -> None:
-        tune.report({"step": measurement.step, "metrics": dict(measurement.metrics)})
+    return {"spec": tune.grid_search([spec.to_json() for spec in specs])}
 
-    result = trial.run(TrialSpec.from_json(config["spec"]), place, report)
-    tune.report({"step": -1, "metrics": {}, "result": result.to_json()})
+
+def _name(trial: Any) -> str:
+    return TrialSpec.from_json(trial.config["spec"]).id
+
+
+def _trainable(config: dict[str, Any], place: Place, run: Run) -> None:
+    """One trial in a worker: its measurements, the last of them together with its result, so that
+    whatever is decided on a report, a trial that is at its end has told it."""
+    from ray import tune
+
+    spec = TrialSpec.from_json(config["spec"])
+    best = WORST
+    last: dict[str, Any] = {"step": 0, "metrics": {}, SCORE: best}
+
+    def report(measurement: Measurement) -> None:
+        nonlocal best, last
+        score = measurement.metrics.get("dev/spearman", WORST)
+        best = score if measurement.step <= 0 else max(score, best if last["step"] else WORST)
+        last = {"step": measurement.step, "metrics": dict(measurement.metrics), SCORE: best}
+        if measurement.step < spec.total_steps:
+            tune.report(last)
+
+    result = run(spec, place, report)
+    score = WORST if result.best_score is None else result.best_score
+    tune.report({**last, SCORE: score, "result": result.to_json()})
 
 
 class _Relay:
     """Turns what Ray tells of its trials into what an observer is told of ours."""
 
-    def __init__(self, specs: Sequence[TrialSpec], observer: Observer) -> None:
-        self.specs = {spec.id: spec for spec in specs}
-        self.observer = observer
+    def __init__(
+        self, observer: Observer, meter: Meter, work: Sequence[TrialSpec] | Proposals
+    ) -> None:
+        self.observer, self.meter = observer, meter
+        self.proposals = work if isinstance(work, Proposals) else None
+        self.specs = work.specs if isinstance(work, Proposals) else {s.id: s for s in work}
         self.results: dict[str, TrialResult] = {}
+        self.until: int | None = None
+        self.curves: dict[str, dict[int, Measurement]] = {}
+        self.waiting: dict[str, float] = {}
+        """The scores of those that wait at the step ``until``."""
+        self.held: dict[str, float] = {}
+        """Device-seconds."""
+
+    @property
+    def unfinished(self) -> bool:
+        """Whether a trial is neither at its end nor at the step ``until``."""
+        return any(key not in self.results and key not in self.waiting for key in self.specs)
 
     def started(self, spec_id: str) -> None:
+        self.meter.begin(spec_id)
+        self.waiting.pop(spec_id, None)
         self.observer.trial_started(self.specs[spec_id])
 
     def reported(self, spec_id: str, report: Mapping[str, Any]) -> None:
+        if report["metrics"]:
+            measurement = Measurement(report["step"], report["metrics"])
+            self.curves.setdefault(spec_id, {})[measurement.step] = measurement
+            self.observer.measured(self.specs[spec_id], measurement)
         if "result" in report:
             self._ended(TrialResult.from_json(report["result"]))
-        else:
-            measurement = Measurement(report["step"], report["metrics"])
-            self.observer.measured(self.specs[spec_id], measurement)
+        elif self.is_at_rung(report):
+            self.waiting[spec_id] = report[SCORE]
+
+    def is_at_rung(self, report: Mapping[str, Any]) -> bool:
+        """Whether a trial of whom this is told is to wait there for the others."""
+        return self.until is not None and report["step"] >= self.until and "result" not in report
+
+    def left(self, spec_id: str) -> None:
+        """It holds its devices no more: at its end, at a rung, or stopped by a scheduler."""
+        self.held[spec_id] = self.held.get(spec_id, 0.0) + self.meter.end(spec_id)
+        if spec_id not in self.results and spec_id not in self.waiting:
+            self._stopped(spec_id, "behind the others")
 
     def died(self, spec_id: str) -> None:
         """Its worker was lost more often than it is started again."""
+        self.held[spec_id] = self.held.get(spec_id, 0.0) + self.meter.end(spec_id)
         if spec_id not in self.results:
             reason = f"its worker died {RETRIES + 1} times (out of memory, or the node was lost)"
             self._ended(TrialResult(spec_id, Status.FAILED, reason))
 
+    def choose(self, stopping: Stopping, before: Curves) -> list[TrialSpec]:
+        """The best of those that wait, and of ``before``; the others are stopped."""
+        step = stopping.rungs[0]
+        scores = {key: curve[step] for key, curve in before.items() if step in curve}
+        ranked = sorted({**scores, **self.waiting}.items(), key=lambda item: -item[1])
+        best = {key for key, _ in ranked[: stopping.keeps]}
+        for spec_id in [key for key in self.waiting if key not in best]:
+            self._stopped(spec_id, f"not among the best {stopping.keeps}")
+        return [self.specs[key] for key in self.waiting if key in best]
+
+    def _stopped(self, spec_id: str, why: str) -> None:
+        curve = self.curves.get(spec_id, {})
+        step = max(curve, default=0)
+        score = curve[step].metrics.get("dev/spearman") if curve else None
+        with_score = "" if score is None else f" with {score:.2f}"
+        seconds = self.held.get(spec_id, 0.0)
+        self._ended(
+            TrialResult(
+                spec_id,
+                Status.STOPPED,
+                f"at step {step}{with_score}, {why}",
+                history=tuple(curve.values()),
+                seconds=seconds / (self.meter.devices or 1),
+                device_seconds=seconds,
+            )
+        )
+
     def _ended(self, result: TrialResult) -> None:
+        self.waiting.pop(result.spec_id, None)
         self.results[result.spec_id] = result
         self.observer.trial_ended(self.specs[result.spec_id], result)
 
@@ -106,6 +255,9 @@ def _callback(relay: _Relay) -> Any:
         ) -> None:
             relay.reported(str(trial), result)
 
+        def on_trial_complete(self, iteration: int, trials: Any, trial: Any, **_: Any) -> None:
+            relay.left(str(trial))
+
         def on_trial_error(self, iteration: int, trials: Any, trial: Any, **_: Any) -> None:
             relay.died(str(trial))
 
@@ -114,3 +266,51 @@ def _callback(relay: _Relay) -> Any:
             return tune.Callback, ()
 
     return Callback()
+
+
+def _stopper(relay: _Relay) -> Any:
+    from ray.tune import stopper
+
+    class Stopper(stopper.Stopper):  # type: ignore[misc]
+        def __call__(self, trial_id: str, result: Any) -> bool:
+            return relay.is_at_rung(result)
+
+        def stop_all(self) -> bool:
+            return relay.meter.is_over
+
+        def __reduce__(self) -> tuple[Any, ...]:
+            return stopper.NoopStopper, ()
+
+    return Stopper()
+
+
+def _searcher(proposals: Proposals, relay: _Relay) -> Any:
+    from ray.tune.search import Searcher
+
+    class Proposer(Searcher):  # type: ignore[misc]
+        def __init__(self) -> None:
+            super().__init__(metric=SCORE, mode="max")
+            self.specs: dict[str, TrialSpec] = {}
+
+        def suggest(self, trial_id: str) -> Any:
+            spec = None if relay.meter.is_over else proposals.next(trial_id)
+            if spec is None:
+                return Searcher.FINISHED
+            self.specs[trial_id] = spec
+            return {"spec": spec.to_json()}
+
+        def on_trial_result(self, trial_id: str, result: Any) -> None:
+            spec = self.specs[trial_id]
+            if "result" not in result and not any(key.startswith("result/") for key in result):
+                proposals.reported(trial_id, result["step"] // spec.eval_steps, result[SCORE])
+
+        def on_trial_complete(self, trial_id: str, result: Any = None, error: bool = False) -> None:
+            proposals.ended(trial_id, relay.results.get(self.specs[trial_id].id))
+
+        def save_to_dir(self, *_: Any, **__: Any) -> None:
+            """The store knows all that it would write down."""
+
+        def __reduce__(self) -> tuple[Any, ...]:
+            return Searcher, (SCORE, "max")
+
+    return Proposer()
