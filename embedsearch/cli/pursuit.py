@@ -57,7 +57,7 @@ class Pursuit:
             known = f"{count(self.learnt, 'earlier trial')} known to it"
             first = f", {count(self.first, 'published point')} first" if self.first else ""
             lines.append(f"search {search}: {most}, {known}{first}")
-        if self.stopping != TO_THE_END:
+        if self.stopping.is_early:
             lines.append(f"stop {self.stopping}")
         if self.budget:
             lines.append(f"budget: {self.budget.left(self.meter.spent)} left")
@@ -97,7 +97,7 @@ def listed(
     """Of trials that are known beforehand; ``done``: their results so far."""
     stopping = _stopping(choices, specs)
     before = ledger.members(sweep)[1] if budget else Spent()
-    curves = ledger.curves(sweep.method, done) if stopping != TO_THE_END else {}
+    curves = ledger.curves(sweep.method, done) if stopping.is_early else {}
     return Pursuit(Meter(devices, before, budget), stopping, budget, curves=curves)
 
 

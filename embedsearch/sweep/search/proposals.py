@@ -13,7 +13,7 @@ from embedsearch.sweep.search.samplers import dimensions, sampler
 SCORE = "score"
 """What a trial reports to searcher and scheduler: its best dev score so far."""
 
-_TRIES = 50
+_TRIES = 8
 """Proposals in a row that bring nothing new, before an untried point is taken instead."""
 _DEAD_ENDS = 20 * _TRIES
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -12,8 +13,8 @@ from embedsearch.errors import UserError
 from embedsearch.records import Scalar
 from embedsearch.sweep.axis import Axis, Choice, Range
 
-_IS_OURS = "random"
-"""A sweep's random points are known beforehand, so they need no sampler to be told anything."""
+_OURS = {"random", "bruteforce"}
+"""A sweep's own ``random`` and ``grid``, whose points are known beforehand."""
 _WARNING = "warn_independent_sampling"
 """A warning on the terminal, for axes that a sampler leaves to another one."""
 
@@ -33,11 +34,13 @@ def sampler(name: str, seed: int) -> Any:
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     found = _found()
     if name not in found:
-        raise UserError(f"--search: {unknown('search', name, ['grid', _IS_OURS, *names()])}")
+        raise UserError(f"--search: {unknown('search', name, ['grid', 'random', *names()])}")
     accepted = inspect.signature(found[name]).parameters
     quiet = {key: False for key in (_WARNING,) if key in accepted and accepted[key].default}
     try:
-        return found[name](seed=seed, **quiet)
+        with warnings.catch_warnings():  # that one is experimental, say: the user asked for it
+            warnings.simplefilter("ignore")
+            return found[name](seed=seed, **quiet)
     except ImportError as error:
         reason = str(error).strip().splitlines()[0]
         raise UserError(f"--search {name} needs another package: {reason}") from error
@@ -57,7 +60,7 @@ def _found() -> dict[str, Any]:
         needed = [p for p in parameters.values() if p.default is p.empty]
         if "seed" in parameters and not needed:
             found[name.removesuffix(ending).lower()] = kind
-    return {name: kind for name, kind in found.items() if name != _IS_OURS}
+    return {name: kind for name, kind in found.items() if name not in _OURS}
 
 
 @dataclass(frozen=True)

@@ -52,6 +52,11 @@ class Stopping:
         return found
 
     @property
+    def is_early(self) -> bool:
+        """Whether it stops any trial at all."""
+        return self.name != "none"
+
+    @property
     def rungs(self) -> tuple[int, ...]:
         """The steps at which scores are compared, each a multiple of ``eval_steps``."""
         if self.name in ("asha", "hyperband"):
@@ -103,7 +108,7 @@ class Stopping:
     def __str__(self) -> str:
         rungs = ", ".join(map(str, self.rungs))
         return {
-            "none": "no trial is stopped early",
+            "none": "none",
             "asha": f"asha: a third goes on at steps {rungs}",
             "hyperband": f"hyperband: a third goes on at steps {rungs}, by brackets",
             "median": f"median: from step {self.rungs[0] if self.rungs else 0} on",
