@@ -15,8 +15,8 @@ from embedsearch.methods.base import Needs
 from embedsearch.place import Place
 from embedsearch.presets import WORDS, Preset, load_preset
 from embedsearch.records import Source
+from embedsearch.setting import Setting
 from embedsearch.sweep.search import Cluster
-from embedsearch.trial import Setting
 
 
 @dataclass(frozen=True)

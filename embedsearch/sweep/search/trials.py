@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
-from embedsearch import trial
 from embedsearch.errors import UserError
 from embedsearch.place import Place
 from embedsearch.records import Measurement, Observer, Status, TrialResult, TrialSpec
-from embedsearch.sweep.search.cluster import Cluster, first_line, lost
+from embedsearch.sweep.search import ranks
+from embedsearch.sweep.search.cluster import Cluster, first_line, lost, trials_at_once
 
 RETRIES = 3
 """How often a trial is started again whose worker or node died; it goes on from its checkpoint."""
@@ -24,6 +25,7 @@ def run_trials(
     A trial without a result was stopped before its end (Ctrl-C). Workers are reused: a worker pays
     its imports and its backbone once.
     """
+    import ray
     from ray import tune
     from ray.exceptions import RayError
 
@@ -32,11 +34,12 @@ def run_trials(
         tuner = tune.Tuner(
             tune.with_resources(
                 tune.with_parameters(_trainable, place=place),
-                {"cpu": cluster.cpus_per_trial, "gpu": cluster.gpus_per_trial},
+                partial(ranks.resources, cluster=cluster),
             ),
             param_space={"spec": tune.grid_search([spec.to_json() for spec in specs])},
             tune_config=tune.TuneConfig(
                 reuse_actors=True,
+                max_concurrent_trials=trials_at_once(ray.cluster_resources(), cluster),
                 trial_name_creator=lambda t: TrialSpec.from_json(t.config["spec"]).id,
                 trial_dirname_creator=lambda t: TrialSpec.from_json(t.config["spec"]).id,
             ),
@@ -61,7 +64,7 @@ def _trainable(config: dict[str, Any], place: Place) -> None:
     def report(measurement: Measurement) -> None:
         tune.report({"step": measurement.step, "metrics": dict(measurement.metrics)})
 
-    result = trial.run(TrialSpec.from_json(config["spec"]), place, report)
+    result = ranks.run(TrialSpec.from_json(config["spec"]), place, report)
     tune.report({"step": -1, "metrics": {}, "result": result.to_json()})
 
 
