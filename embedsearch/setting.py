@@ -40,6 +40,11 @@ class Setting:
     ranks: int = 1
     """Devices that share each batch."""
 
+    @property
+    def divides(self) -> bool:
+        """Whether batches may be computed in parts."""
+        return self.chunk_size is not None or self.ranks > 1
+
     def spec(self, point: Point) -> TrialSpec:
         """The trial of ``point``; ``UserError`` where the point can't work on the backbone."""
         method = resolve(point.target)

@@ -21,14 +21,14 @@ from embedsearch.encoder.backbone import describe
 from embedsearch.encoder.backbone import fingerprint as backbone_fingerprint
 from embedsearch.encoder.export import export
 from embedsearch.encoder.model import Encoder
-from embedsearch.errors import UserError
+from embedsearch.errors import RankLost, UserError
 from embedsearch.evaluation.sts import score_pairs
 from embedsearch.methods.base import resolve
 from embedsearch.place import Place, Seat
 from embedsearch.records import Measurement, Status, TrialResult, TrialSpec
 from embedsearch.training.checkpoint import Checkpoint
 from embedsearch.training.loop import Course, Diverged, Report, Training
-from embedsearch.training.ranks import ALONE, RankLost, Ranks, Together
+from embedsearch.training.ranks import ALONE, Ranks, Together
 
 _log = logging.getLogger(__name__)
 
@@ -127,7 +127,7 @@ def _attempt(spec: TrialSpec, place: Place, report: Report, ranks: Ranks) -> Tri
         values = spec.point.values
         reason = (
             f"out of memory at batch_size {values['batch_size']}, max_length "
-            f"{values['max_length']} on {spec.backbone.name}"
+            f"{values['max_length']} on {spec.backbone.name}: a (smaller) --chunk-size needs less"
         )
         return TrialResult(spec.id, Status.OUT_OF_MEMORY, reason)
     except UserError as error:
@@ -143,7 +143,7 @@ def _attempt(spec: TrialSpec, place: Place, report: Report, ranks: Ranks) -> Tri
 def _train(spec: TrialSpec, place: Place, report: Report, ranks: Ranks) -> TrialResult:
     work = place.work(spec.id)
     ranks.first(lambda: write_json(work / "spec.json", spec.to_json()))
-    _prepare(spec)
+    _prepare(spec, ranks)
     method_class = resolve(spec.point.target)
     config = method_class.Config(**spec.point.values)
     torch.manual_seed(spec.seed)
@@ -181,8 +181,13 @@ def dev_score(encoder: Encoder, pairs: ScoredPairs) -> float:
     return score.spearman
 
 
-def _prepare(spec: TrialSpec) -> None:
+def _prepare(spec: TrialSpec, ranks: Ranks) -> None:
     """Set what a reused worker may still hold from the trial before."""
+    if spec.ranks != ranks.size:
+        raise UserError(
+            f"the trial is of {spec.ranks} devices, and here is one process: run it by "
+            "`embedsearch sweep`, or give --gpus-per-trial 1"
+        )
     torch.set_num_threads(max(1, spec.threads // spec.ranks))
     if spec.device == "cpu":
         torch.use_deterministic_algorithms(True)

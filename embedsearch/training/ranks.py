@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 import torch
 from torch import Tensor, distributed, nn
 
+from embedsearch.errors import RankLost
 from embedsearch.methods.base import Batch
 from embedsearch.place import Seat
 from embedsearch.training.randomness import random_state, set_random_state
@@ -23,10 +24,6 @@ _CPU = torch.device("cpu")
 _TIMEOUT = timedelta(days=1)
 """Of a rank for another one, which may wait for the trial's lock; one that died is noticed at once
 or by whoever started it."""
-
-
-class RankLost(Exception):
-    """Another rank is gone or can't be reached; nothing is wrong with the trial itself."""
 
 
 class Ranks:

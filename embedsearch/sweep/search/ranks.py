@@ -10,6 +10,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 from embedsearch import trial
+from embedsearch.errors import RankLost
 from embedsearch.place import Place, Seat
 from embedsearch.records import Measurement, TrialResult, TrialSpec
 from embedsearch.sweep.search.cluster import Cluster
@@ -106,6 +107,7 @@ def _measurements(queue: Any, fit: Future[Any]) -> Iterator[Measurement]:
 def _rank(config: Mapping[str, Any]) -> dict[str, Any]:
     """One of the trial's processes; gives its result as JSON."""
     from ray import train, util
+    from ray.exceptions import RayError
     from ray.train.collective import broadcast_from_rank_zero
 
     context, queue = train.get_context(), config["queue"]
@@ -117,7 +119,10 @@ def _rank(config: Mapping[str, Any]) -> dict[str, Any]:
     )
 
     def report(measurement: Measurement) -> None:
-        queue.put({"step": measurement.step, "metrics": dict(measurement.metrics)})
+        try:
+            queue.put({"step": measurement.step, "metrics": dict(measurement.metrics)})
+        except RayError as error:
+            raise RankLost("nobody takes its reports: the trial was stopped") from error
 
     result = trial.run_as_rank(
         TrialSpec.from_json(config["spec"]), config["place"], report, seat
