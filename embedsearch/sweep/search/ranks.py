@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
-from embedsearch import trial
 from embedsearch.errors import RankLost
 from embedsearch.place import Place, Seat
 from embedsearch.records import Measurement, TrialResult, TrialSpec
@@ -47,6 +46,8 @@ def run(spec: TrialSpec, place: Place, report: Report) -> TrialResult:
     its state when it is run again. Where ``report`` raises, they are ended at their next report.
     """
     if spec.ranks == 1:
+        from embedsearch import trial
+
         return trial.run(spec, place, report)
     from ray.train import WorkerGroupError
     from ray.util.queue import Queue
@@ -109,6 +110,8 @@ def _rank(config: Mapping[str, Any]) -> dict[str, Any]:
     from ray import train, util
     from ray.exceptions import RayError
     from ray.train.collective import broadcast_from_rank_zero
+
+    from embedsearch import trial
 
     context, queue = train.get_context(), config["queue"]
     seat = Seat(
