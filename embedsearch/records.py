@@ -84,12 +84,22 @@ class TrialSpec:
     """Names the source of a method that is not the package's own, whose edits no version counts,
     or the revision of one that is."""
     numerics: int = NUMERICS
+    chunk_size: int | None = None
+    """Rows that a device encodes at once (gradient caching); None for all of a batch."""
+    ranks: int = 1
+    """Devices that share each batch."""
 
     @property
     def id(self) -> str:
-        """Names the trial: equal when the numbers must be equal, wherever its files lie."""
+        """Names the trial: equal when the numbers must be equal, wherever its files lie.
+
+        What a batch is divided by counts where it is divided, for masks are drawn by the part.
+        """
         value = {**asdict(self), "point": self.point.identity}
         del value["preset"]
+        for key, undivided in (("chunk_size", None), ("ranks", 1)):
+            if value[key] == undivided:
+                del value[key]
         for key in ("backbone", "corpus", "dev"):
             value[key] = value[key]["fingerprint"]
         return content_id(value)

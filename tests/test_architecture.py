@@ -26,6 +26,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "evaluation": {"encoder", "data"},
     "training": {"encoder", "data", "methods.base"},
     "feed": {"data", "methods.base"},
+    "setting": {"feed", "encoder", "methods.base"},
     "trial": {"feed", "data", "encoder", "evaluation", "training", "methods.base"},
     "sweep": {"trial", "presets", "methods.base"},
     "tracking": set(),

@@ -237,6 +237,7 @@ class _Layout:
         setting = self.surroundings.setting
         sources = [s.fingerprint for s in (setting.backbone, setting.corpus, setting.dev)]
         how = [setting.steps, setting.epochs, setting.eval_steps, setting.seed, setting.device]
+        how += [setting.chunk_size, setting.ranks] if setting.divides else []
         return content_id([*sources, *how, setting.precision, sorted(self.choices.overrides or [])])
 
 

@@ -52,7 +52,10 @@ class SettingChoices:
     precision: Annotated[str | None, Option(help="auto, fp32 or bf16.")] = None
     cpus_per_trial: Annotated[int | None, Option(min=1, help="CPU threads a trial.")] = None
     gpus_per_trial: Annotated[
-        float | None, Option(min=0, help="GPUs a trial; a fraction shares one.")
+        float | None, Option(min=0, help="GPUs a trial: a part of one, or several for each batch.")
+    ] = None
+    chunk_size: Annotated[
+        int | None, Option(min=1, help="Rows encoded at once, where a batch does not fit.")
     ] = None
     encoding: Annotated[str, Option(help="Of the corpus file.")] = "utf-8"
     column: Annotated[str | None, Option(help="Of the sentences, in a table or JSON Lines.")] = None

@@ -12,11 +12,11 @@ from embedsearch.errors import UserError
 from embedsearch.methods.base import Needs, resolve
 from embedsearch.records import Point, Sweep, TrialResult, TrialSpec
 from embedsearch.report.comparison import Comparison, Line, names
+from embedsearch.setting import Setting
 from embedsearch.sweep.experiment import Experiment, Row
 from embedsearch.sweep.region import GridPoints
 from embedsearch.sweep.search import draw
 from embedsearch.tracking.ledger import StoreLedger
-from embedsearch.trial import Setting
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,8 @@ from embedsearch.methods.base import Needs
 from embedsearch.place import Place
 from embedsearch.presets import WORDS, Preset, load_preset
 from embedsearch.records import Source
+from embedsearch.setting import Setting
 from embedsearch.sweep.search import Cluster
-from embedsearch.trial import Setting
 
 
 @dataclass(frozen=True)
@@ -68,6 +68,8 @@ def surroundings(
         precision=precision,
         threads=preset.cpus_per_trial,
         cache=place.cache,
+        chunk_size=preset.chunk_size,
+        ranks=_ranks(gpus_each),
     )
     length = f"{preset.steps} steps" if preset.steps else f"{preset.epochs:g} epochs"
     parts = [
@@ -79,6 +81,7 @@ def surroundings(
         f"{device} {precision}, {preset.cpus_per_trial} CPU"
         + (f" and {gpus_each:g} GPU" if gpus_each else "")
         + " a trial",
+        *([f"at most {preset.chunk_size} rows at once"] if preset.chunk_size else []),
         *([f"{length}, dev score every {preset.eval_steps}"] if trains else []),
         f"seed {preset.seed}",
     ]
@@ -102,7 +105,7 @@ def _preset(choices: SettingChoices, gpus: float, method: str, needs: Needs) -> 
         key: getattr(choices, key)
         for key in (
             "backbone", "corpus", "dev", "steps", "eval_steps", "seed", "device", "precision",
-            "cpus_per_trial", "gpus_per_trial",
+            "cpus_per_trial", "gpus_per_trial", "chunk_size",
         )
         if getattr(choices, key) is not None
     }  # fmt: skip
@@ -161,6 +164,14 @@ def _device(wanted: str, gpus: float) -> str:
 
 def _precision(wanted: str, device: str) -> str:
     return ("bf16" if device == "cuda" else "fp32") if wanted == "auto" else wanted
+
+
+def _ranks(gpus_each: float) -> int:
+    if gpus_each > 1 and not gpus_each.is_integer():
+        raise UserError(
+            f"--gpus-per-trial {gpus_each:g}: above one it is a whole number, a process on each"
+        )
+    return max(1, int(gpus_each))
 
 
 def _nothing(preset: Preset, choices: SettingChoices, place: Place) -> tuple[Source, int]:

@@ -41,6 +41,8 @@ KEPT, PRUNED = "kept", "pruned"
 RUNNING = "running"
 
 _SETTINGS = ("seed", "total_steps", "eval_steps", "device", "precision", "threads")
+_DIVISION = {"chunk_size": None, "ranks": 1}
+"""Params only of a trial whose batches are divided."""
 _SOURCES = ("backbone", "corpus", "dev")
 """The fields of a spec that are params beside the point's values."""
 
@@ -58,6 +60,8 @@ def mlflow_status(status: Status) -> str:
 def trial_params(spec: TrialSpec) -> dict[str, str]:
     """The resolved spec, flat, under plain names."""
     settings = {name: getattr(spec, name) for name in _SETTINGS}
+    division = {name: getattr(spec, name) for name in _DIVISION}
+    settings |= {name: n for name, n in division.items() if n != _DIVISION[name]}
     sources = {name: _called(getattr(spec, name)) for name in _SOURCES}
     flat = {**spec.point.values, **settings, **sources}
     return {to_name(name): to_text(value) for name, value in flat.items()}
@@ -141,7 +145,7 @@ def to_trial(run: StoredRun, checkpoint: str | None) -> Trial:
     """A trial's run as an entry of a ranking."""
     tags, metrics = run.tags, run.metrics
     values = values_of(run)
-    around = {name: values.pop(name, None) for name in (*_SETTINGS, *_SOURCES)}
+    around = {name: values.pop(name, None) for name in (*_SETTINGS, *_DIVISION, *_SOURCES)}
     step = metrics.get(STEP)
     return Trial(
         run_id=run.run_id,

@@ -11,10 +11,13 @@ import torch
 from torch import Tensor, nn
 
 from embedsearch.encoder.model import Encoder
-from embedsearch.methods.base import Batch, Method, MethodConfig, total
+from embedsearch.methods.base import Batch, Method, MethodConfig
 from embedsearch.records import Measurement
 from embedsearch.training.checkpoint import Checkpoint, Progress
+from embedsearch.training.chunks import CachedGradients
+from embedsearch.training.gradients import Gradients, autocast
 from embedsearch.training.optimiser import make_optimiser, set_rates
+from embedsearch.training.ranks import ALONE, Ranks
 
 Report = Callable[[Measurement], None]
 Evaluate = Callable[[Encoder], float]
@@ -38,6 +41,8 @@ class Course:
     """A state to go on from at an evaluation, at most this often."""
     rungs: tuple[int, ...] = ()
     """And at these steps."""
+    chunk_size: int | None = None
+    """Rows that a device encodes at once; None for the whole batch."""
 
 
 class Training:
@@ -50,13 +55,20 @@ class Training:
         batch_at: Callable[[int], Batch],
         course: Course,
         checkpoint: Checkpoint,
+        ranks: Ranks = ALONE,
     ) -> None:
-        """``batch_at(step)`` gives the batch of optimiser step 0, 1, …"""
+        """``batch_at(step)`` gives the batch of optimiser step 0, 1, …, all of it on every rank."""
         self.encoder, self.method = encoder, method
         self.batch_at, self.course, self.checkpoint = batch_at, course, checkpoint
         groups = method.parameter_groups(encoder, course.config.learning_rate)
         self.optimiser = make_optimiser(groups, course.config.weight_decay)
         self.trained = [p for group in self.optimiser.param_groups for p in group["params"]]
+        self.ranks = ranks
+        self.gradients = Gradients(encoder, method, course.precision)
+        if course.chunk_size is not None or ranks.size > 1:
+            self.gradients = CachedGradients(
+                encoder, method, course.precision, self.trained, course.chunk_size, ranks
+            )
         companion = method.companion()
         self.kept = nn.ModuleList([encoder, companion] if companion else [encoder])
         self.progress = Progress()
@@ -92,6 +104,7 @@ class Training:
             self.progress.start_score = score
             self._keep_if_best(score)
             self._record(report, {"dev/spearman": score})
+        self.ranks.level([*self.encoder.state_dict().values(), *self.method.state_dict().values()])
         self.encoder.train()
         self.method.train()
         self.measured_at = time.monotonic()
@@ -106,7 +119,7 @@ class Training:
     @torch.no_grad()
     def _fit(self) -> None:
         self.encoder.eval()
-        with self._autocast():
+        with autocast(self.encoder, self.course.precision):
             self.method.fit(self.encoder, self.batch_at)
 
     def _descend(self, step: int) -> None:
@@ -114,10 +127,7 @@ class Training:
         course = self.course
         batch = _to(self.encoder.device, self.batch_at(step - 1))
         self.rows += len(batch["input_ids"])
-        with self._autocast():
-            views = self.method.views(self.encoder, batch)
-            terms = self.method.terms(views, batch)
-        total(terms).backward()  # type: ignore[no-untyped-call]
+        terms = self.gradients.add(batch)
         torch.nn.utils.clip_grad_norm_(self.trained, course.config.max_grad_norm)
         shape = course.config.schedule, course.config.warmup_ratio
         set_rates(self.optimiser, step, course.total_steps, *shape)
@@ -176,12 +186,8 @@ class Training:
         self.saved_at = time.monotonic()
 
     def _score(self, evaluate: Evaluate) -> float:
-        with self._autocast():
+        with autocast(self.encoder, self.course.precision):
             return evaluate(self.encoder)
-
-    def _autocast(self) -> torch.autocast:
-        kind = self.encoder.device.type
-        return torch.autocast(kind, dtype=torch.bfloat16, enabled=self.course.precision == "bf16")
 
 
 def _to(device: torch.device, batch: Batch) -> Batch:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from embedsearch.errors import UserError
 from embedsearch.place import Place
 from embedsearch.records import Measurement, Observer, Status, TrialResult, TrialSpec
 from embedsearch.sweep.budget import Meter
+from embedsearch.sweep.search import ranks
 from embedsearch.sweep.search.cluster import Cluster, first_line, lost, trials_at_once
 from embedsearch.sweep.search.proposals import SCORE, Proposals
 from embedsearch.sweep.search.stopping import TO_THE_END, Stopping, replay
@@ -37,7 +39,7 @@ def run_trials(
     stopping: Stopping = TO_THE_END,
     meter: Meter | None = None,
     before: Curves | None = None,
-    run: Run | None = None,
+    run: Run = ranks.run,
 ) -> dict[str, TrialResult]:
     """Run specs in their order, or as they are proposed, over the connected cluster; results by
     spec id.
@@ -46,10 +48,6 @@ def run_trials(
     trial without a result did not come to its end (Ctrl-C, or the budget was spent). Workers are
     reused: a worker pays its imports and its backbone once.
     """
-    if run is None:
-        from embedsearch import trial
-
-        run = trial.run
     place = replace(place, rungs=stopping.rungs) if stopping.keeps else place
     meter = meter or Meter(place.devices)
     relay = _Relay(observer, meter, work)
@@ -88,10 +86,7 @@ class _Tune:
             storage = self.place.storage.resolve() / "ray" if self.cluster.address else scratch
             trainable = tune.with_parameters(_trainable, place=self.place, run=self.run)
             tuner = tune.Tuner(
-                tune.with_resources(
-                    trainable,
-                    {"cpu": self.cluster.cpus_per_trial, "gpu": self.cluster.gpus_per_trial},
-                ),
+                tune.with_resources(trainable, partial(ranks.resources, cluster=self.cluster)),
                 param_space=None if isinstance(work, Proposals) else _listed(work),
                 tune_config=tune.TuneConfig(
                     reuse_actors=True,
@@ -114,14 +109,17 @@ class _Tune:
                 raise UserError(lost(first_line(error))) from error
 
     def _searching(self, work: Sequence[TrialSpec] | Proposals) -> dict[str, Any]:
-        """As many at once as there is room for: one ahead would be proposed knowing less."""
-        if not isinstance(work, Proposals):
-            return {}
+        if isinstance(work, Proposals):
+            return {"search_alg": _searcher(work, self.relay, self.room), "num_samples": -1}
+        if any(spec.ranks > 1 for spec in work):  # Tune does not see what their processes hold
+            return {"max_concurrent_trials": self.room()}
+        return {}
+
+    def room(self) -> int:
+        """How many trials the cluster can hold as it is now; nodes come and go."""
         import ray
 
-        at_once = trials_at_once(ray.cluster_resources(), self.cluster)
-        searcher = _searcher(work, self.relay)
-        return {"search_alg": searcher, "num_samples": -1, "max_concurrent_trials": at_once}
+        return max(1, trials_at_once(ray.cluster_resources(), self.cluster))
 
 
 def _listed(specs: Sequence[TrialSpec]) -> dict[str, Any]:
@@ -284,19 +282,24 @@ def _stopper(relay: _Relay) -> Any:
     return Stopper()
 
 
-def _searcher(proposals: Proposals, relay: _Relay) -> Any:
+def _searcher(proposals: Proposals, relay: _Relay, room: Callable[[], int]) -> Any:
+    """As many at once as there is room for: one ahead would be proposed knowing less."""
     from ray.tune.search import Searcher
 
     class Proposer(Searcher):  # type: ignore[misc]
         def __init__(self) -> None:
             super().__init__(metric=SCORE, mode="max")
             self.specs: dict[str, TrialSpec] = {}
+            self.live: set[str] = set()
 
         def suggest(self, trial_id: str) -> Any:
+            if len(self.live) >= room():
+                return None
             spec = None if relay.meter.is_over else proposals.next(trial_id)
             if spec is None:
                 return Searcher.FINISHED
             self.specs[trial_id] = spec
+            self.live.add(trial_id)
             return {"spec": spec.to_json()}
 
         def on_trial_result(self, trial_id: str, result: Any) -> None:
@@ -305,6 +308,7 @@ def _searcher(proposals: Proposals, relay: _Relay) -> Any:
                 proposals.reported(trial_id, result["step"] // spec.eval_steps, result[SCORE])
 
         def on_trial_complete(self, trial_id: str, result: Any = None, error: bool = False) -> None:
+            self.live.discard(trial_id)
             proposals.ended(trial_id, relay.results.get(self.specs[trial_id].id))
 
         def save_to_dir(self, *_: Any, **__: Any) -> None:
