@@ -25,7 +25,7 @@ from embedsearch.encoder.backbone import fingerprint as backbone_fingerprint
 from embedsearch.encoder.export import export
 from embedsearch.encoder.model import Encoder
 from embedsearch.errors import UserError
-from embedsearch.evaluation.sts import score_pairs
+from embedsearch.evaluation.sts import cosines, score_pairs
 from embedsearch.methods.base import Method, MethodConfig, resolve
 from embedsearch.place import Place
 from embedsearch.records import Point, Source, Status, TrialResult, TrialSpec, content_id
@@ -201,6 +201,7 @@ def _train(spec: TrialSpec, place: Place, report: Report) -> TrialResult:
     training = Training(encoder, method, batch_at, course, Checkpoint(work / "state"))
     dev = _dev_pairs(spec.dev.location, spec.dev.fingerprint)
     progress = training.run(report, lambda encoder: dev_score(encoder, dev))
+    similarities = training.evaluated(lambda encoder: cosines(encoder.embed, dev))
     write_whole(work / "best", lambda draft: export(encoder, draft, method.companion()))
     return TrialResult(
         spec.id,
@@ -212,6 +213,7 @@ def _train(spec: TrialSpec, place: Place, report: Report) -> TrialResult:
         seconds=progress.seconds,
         device_seconds=progress.seconds * place.devices,
         checkpoint=str(work / "best"),
+        similarities=similarities,
     )
 
 
