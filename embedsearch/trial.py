@@ -28,7 +28,7 @@ from embedsearch.errors import UserError
 from embedsearch.evaluation.sts import cosines, score_pairs
 from embedsearch.methods.base import Method, MethodConfig, resolve
 from embedsearch.place import Place
-from embedsearch.records import Point, Source, Status, TrialResult, TrialSpec, content_id
+from embedsearch.records import NUMERICS, Point, Source, Status, TrialResult, TrialSpec, content_id
 from embedsearch.training.checkpoint import Checkpoint
 from embedsearch.training.loop import Course, Diverged, Report, Training
 
@@ -98,6 +98,15 @@ def _code_of(method: type[Method]) -> str:
     if module.__name__.startswith("embedsearch.") or not module.__file__:
         return f"revision {method.revision}" if method.revision else ""
     return content_id(Path(module.__file__).read_text(encoding="utf-8"))
+
+
+def check_current(spec: TrialSpec) -> None:
+    """Raise ``UserError`` where a stored ``spec`` would be run by another code than it was."""
+    if spec.numerics != NUMERICS or spec.code != _code_of(resolve(spec.point.target)):
+        raise UserError(
+            f"{spec.point.method} has changed since its trials were run, so that the same values "
+            "score otherwise: run its search again"
+        )
 
 
 def run(spec: TrialSpec, place: Place, report: Report) -> TrialResult:

@@ -10,7 +10,7 @@ def entry(score: float, **fields: Any) -> dict[str, Any]:
     return {
         "score": score, "sd": None, "start_score": 50.0, "checkpoint": "/store/checkpoint",
         "values": {"lambda": 0.01, "alpha": 0.1, "pooling": "[cls]"}, "seeds": [0],
-        "scores": [score], "run_id": "a" * 32, "why": {}, "tests": {}, **fields,
+        "scores": [score], "run_id": "a" * 32, "why": {}, "tests": {}, "confirmed": False, **fields,
     }  # fmt: skip
 
 
@@ -21,7 +21,8 @@ def group(name: str = "dev demo", key: str = "0123456789") -> dict[str, Any]:
 def ranking(*entries: dict[str, Any], **fields: Any) -> dict[str, Any]:
     return {
         "group": group(), "points": len(entries), "unscored": 0, "tied": 1,
-        "varying": ["alpha", "lambda"], "best": list(entries), "others": [], **fields,
+        "varying": ["alpha", "lambda"], "best": list(entries), "others": [],
+        "unconfirmed_higher": 0, **fields,
     }  # fmt: skip
 
 

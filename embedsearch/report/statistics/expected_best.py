@@ -41,7 +41,8 @@ def expected_best(scores: Sequence[float], trials: int) -> Best:
     ordered = np.sort(np.asarray(scores, dtype=np.float64))
     chances = _chances(len(ordered), trials)
     reached = np.cumsum(chances)
-    low, high = (ordered[min(np.searchsorted(reached, q), len(ordered) - 1)] for q in BAND)
+    places = [min(int(np.searchsorted(reached, q)), len(ordered) - 1) for q in BAND]
+    low, high = ordered[places]
     return Best(trials, float(chances @ ordered), float(low), float(high))
 
 

@@ -8,15 +8,19 @@ from embedsearch.sweep.search.cluster import (
     unstoppable,
 )
 from embedsearch.sweep.search.draws import draw
+from embedsearch.sweep.search.importance import FEWEST, importance, tried
 from embedsearch.sweep.search.trials import RETRIES, run_trials
 
 __all__ = [
+    "FEWEST",
     "RETRIES",
     "Cluster",
     "connected",
     "draw",
+    "importance",
     "local_resources",
     "run_trials",
     "trials_at_once",
+    "tried",
     "unstoppable",
 ]

@@ -15,12 +15,13 @@ def draw(axes: Mapping[str, Axis], seed: int) -> Iterator[Mapping[str, Scalar]]:
 
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=seed))
-    distributions = {name: _distribution(axis) for name, axis in axes.items()}
+    distributions = {name: distribution(axis) for name, axis in axes.items()}
     while True:
         yield study.ask(distributions).params
 
 
-def _distribution(axis: Axis) -> Any:
+def distribution(axis: Axis) -> Any:
+    """An axis as Optuna takes it."""
     from optuna import distributions
 
     if isinstance(axis, Choice):
