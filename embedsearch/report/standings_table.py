@@ -59,7 +59,8 @@ def _budget(row: Mapping[str, Any]) -> dict[str, str]:
 def _expected(best: Mapping[str, Any] | None) -> str:
     if best is None:
         return "no trial"
-    return f"{best['expected']:.2f} ({between(best['low'], best['high'])}, k={best['trials']})"
+    lies = f"{between(best['low'], best['high'])}, " if best["low"] < best["high"] else ""
+    return f"{best['expected']:.2f} ({lies}k={best['trials']})"
 
 
 def _verdicts(pairs: list[Mapping[str, Any]]) -> Iterator[str]:
@@ -93,8 +94,8 @@ def _remarks(found: Mapping[str, Any]) -> Iterator[str]:
         yield f"left out: {method}: {reason}"
     yield (
         "best at k trials: the mean over all choices of k of a search's finished trials (unbiased: "
-        "Tang et al., 2020) and where nine in ten of them lie, exactly, so that all of its trials "
-        "have no range; k at equal time is what that buys, trials without a score charged to the "
+        "Tang et al., 2020) and where nine in ten of them lie, exactly (all of its trials have "
+        "no range); k at equal time is what that buys, trials without a score charged to the "
         "others"
     )
     if any(pair["by"] == BOOTSTRAP for pair in found["pairs"]):

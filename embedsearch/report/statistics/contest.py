@@ -17,7 +17,7 @@ from embedsearch.report.statistics.bootstrap import (
     draw_seed_weights,
     spearman_of_ranks,
 )
-from embedsearch.report.statistics.interval import CONFIDENCE, difference_interval
+from embedsearch.report.statistics.interval import difference_interval
 
 RESAMPLES = 2000
 _AT_ONCE = 100_000
@@ -27,8 +27,9 @@ BOOTSTRAP = "paired bootstrap"
 WELCH = "t-interval over seeds"
 RESAMPLED = (
     f"{BOOTSTRAP}: {RESAMPLES:,} resamples, each of the dev pairs (with replacement, the same "
-    "pairs for all) and of each one's seeds (one fewer than it has, with replacement); "
-    "percentiles, no correction for several comparisons"
+    "pairs for all) and of each one's seeds (one fewer than it has, with replacement); the "
+    "difference's spread over them, times Student's t for so few seeds; no correction for several "
+    "comparisons"
 )
 
 
@@ -98,15 +99,14 @@ class Contest:
         for one in (first, second):
             if len(one.scores) == 1 and not one.needs_no_seeds:
                 return Difference(*named, None, None, f"{one.name} has one seed")
+        spread, by = None, WELCH
         if first.name in self._means and second.name in self._means:
             resampled = self._means[first.name] - self._means[second.name]
-            tail = 50 * (1 - CONFIDENCE)
-            low, high = np.nanpercentile(resampled, [tail, 100 - tail]).tolist()
-            return Difference(*named, low, high, BOOTSTRAP)
-        interval = difference_interval(first.scores, second.scores)
+            spread, by = float(np.nanstd(resampled)), BOOTSTRAP
+        interval = difference_interval(first.scores, second.scores, spread)
         if interval is None:
             return Difference(*named, None, None, "no similarities and one seed")
-        return Difference(*named, *interval, WELCH)
+        return Difference(*named, *interval, by)
 
 
 def _resampled_means(

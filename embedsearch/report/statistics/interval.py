@@ -17,15 +17,22 @@ def mean_interval(scores: Sequence[float]) -> Interval | None:
     return _around(fmean(scores), variance(scores) / len(scores), len(scores) - 1)
 
 
-def difference_interval(first: Sequence[float], second: Sequence[float]) -> Interval | None:
-    """Where the difference of two means over seeds lies (Welch: the spreads need not be the same);
-    None where either has fewer than two seeds.
+def difference_interval(
+    first: Sequence[float], second: Sequence[float], spread: float | None = None
+) -> Interval | None:
+    """Where the difference of two means lies; None where nothing tells how far it varies.
+
+    ``spread``: its standard deviation, where more than the seeds tells it; then one seed is enough.
+    Else each needs two. Few seeds know their own spread badly, so the interval is as wide as
+    Student's t by the degrees of freedom that the seeds' part of the variance leaves (Welch and
+    Satterthwaite: the seeds of both need not vary alike).
     """
-    if min(len(first), len(second)) < 2:
+    parts = [(variance(s) / len(s), len(s) - 1) for s in (first, second) if len(s) > 1]
+    if spread is None and len(parts) < 2:
         return None
-    parts = [(variance(scores) / len(scores), len(scores) - 1) for scores in (first, second)]
-    whole = sum(part for part, _ in parts)
-    freedom = whole**2 / sum(part**2 / free for part, free in parts) if whole else 1.0
+    whole = sum(part for part, _ in parts) if spread is None else spread**2
+    uncertain = sum(part**2 / free for part, free in parts)
+    freedom = whole**2 / uncertain if uncertain else math.inf
     return _around(fmean(first) - fmean(second), whole, freedom)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
+from random import Random
 
 from embedsearch.labels import differing
 from embedsearch.records import Scalar
@@ -12,6 +13,8 @@ from embedsearch.sweep.search.draws import distribution
 
 FEWEST = 10
 """Trials that can say anything of importance."""
+_ENOUGH = 1000
+"""Trials that say all there is to say; of more, as many drawn at random."""
 _TOP, _TOP_FEWEST = 0.1, 5
 """The share of the trials that counts as good, and the fewest, as PED-ANOVA's authors advise."""
 
@@ -32,13 +35,16 @@ def importance(
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     ranges = {name: distribution(axis) for name, axis in axes.items()}
     study = optuna.create_study(direction="maximize")
+    chosen = Random(0).sample(range(len(points)), min(_ENOUGH, len(points)))
     study.add_trials(
         optuna.trial.create_trial(
-            params={name: point[name] for name in axes}, distributions=ranges, value=score
+            params={name: points[place][name] for name in axes},
+            distributions=ranges,
+            value=scores[place],
         )
-        for point, score in zip(points, scores, strict=True)
+        for place in chosen
     )
-    good = max(_TOP, _TOP_FEWEST / len(points))
+    good = max(_TOP, _TOP_FEWEST / len(chosen))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         evaluator = optuna.importance.PedAnovaImportanceEvaluator(target_quantile=good)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from scipy import stats
 
 from embedsearch.report.statistics.contest import BOOTSTRAP, WELCH, Contest, Contestant
@@ -64,3 +65,25 @@ def test_resamples_in_parts_are_as_many() -> None:
     first = contestant("first", 0.3, many, seeds=2)
     second = contestant("second", 0.5, many, seeds=2)
     assert Contest([first, second], many).difference(first, second).verdict == "better"
+
+
+def test_equals_are_told_apart_no_more_often_than_promised(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three seeds each that vary more than the pairs do: percentiles would err three times as often
+    as in one of twenty."""
+    monkeypatch.setattr("embedsearch.report.statistics.contest.RESAMPLES", 200)
+    random = np.random.default_rng(3)
+
+    def one(name: str, gold: np.ndarray, common: np.ndarray) -> Contestant:
+        similar = [
+            gold + (1 + 0.15 * random.normal()) * common + 0.1 * random.normal(size=len(gold))
+            for _ in range(3)
+        ]
+        scores = [100 * stats.spearmanr(row, gold).statistic for row in similar]
+        return Contestant(name, scores, [row.tolist() for row in similar])
+
+    wrong = 0
+    for _ in range(150):
+        gold, common = random.normal(size=100), 0.6 * random.normal(size=100)
+        pair = one("a", gold, common), one("b", gold, common)
+        wrong += Contest(pair, gold).difference(*pair).verdict != "not told apart"
+    assert wrong / 150 <= 0.08
