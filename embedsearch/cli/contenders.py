@@ -19,8 +19,9 @@ from embedsearch.report.standings import Standing, Standings
 from embedsearch.report.standings_table import show_standings
 from embedsearch.sweep import search
 from embedsearch.sweep.catalogue import find_space, first_grid
+from embedsearch.tracking.group import Group
 from embedsearch.tracking.ledger import StoreLedger
-from embedsearch.tracking.ranking import Group, Trial, common_groups, rank
+from embedsearch.tracking.ranking import Trial, common_groups, rank
 from embedsearch.tracking.store import Store
 
 

@@ -13,8 +13,9 @@ from embedsearch.errors import UserError
 from embedsearch.records import Point, Scalar, Status, TrialResult, TrialSpec
 from embedsearch.tracking import runs
 from embedsearch.tracking.artifacts import CHECKPOINT_FOLDER, SIMILARITIES, Artifacts
+from embedsearch.tracking.group import Group
 from embedsearch.tracking.liveness import is_alive
-from embedsearch.tracking.ranking import Group, Ranking, Trial, rank
+from embedsearch.tracking.ranking import Ranking, Trial, rank
 from embedsearch.tracking.store import Store
 from embedsearch.tracking.stored import PREFIX, SPEC_ID, StoredRun
 

@@ -8,8 +8,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from embedsearch.records import Source, Status, TrialResult, TrialSpec
+from embedsearch.tracking.group import Group
 from embedsearch.tracking.names import from_name, from_text, to_name, to_text
-from embedsearch.tracking.ranking import Group, Trial
+from embedsearch.tracking.ranking import Trial
 from embedsearch.tracking.stored import SPEC_ID, StoredRun
 
 DEV, START, BEST, STEP = "dev/spearman", "start/dev_spearman", "best/dev_spearman", "best/step"

@@ -1,5 +1,6 @@
 from embedsearch.records import CONFIRM
-from embedsearch.tracking.ranking import Group, Trial, common_groups, rank
+from embedsearch.tracking.group import Group
+from embedsearch.tracking.ranking import Trial, common_groups, rank
 
 from .conftest import make_spec
 
