@@ -15,6 +15,9 @@ NUMERICS = 2
 """Version of everything that decides a trial's numbers; raised when the same spec would score
 differently, so that old scores are not taken for new ones."""
 
+CONFIRM = "confirm"
+"""The grid of the trials that run a search's leaders again, under seeds the search had not."""
+
 
 def content_id(value: Any) -> str:
     """Sixteen hex digits that name a JSON value; equal for equal content, whatever its order."""
@@ -158,6 +161,8 @@ class TrialResult:
     """Wall seconds times the devices held."""
     checkpoint: str | None = None
     """Folder of the best checkpoint."""
+    similarities: tuple[float, ...] = ()
+    """Cosine of each dev pair under the best encoder, in their order; empty where not known."""
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -165,7 +170,10 @@ class TrialResult:
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Self:
         history = tuple(Measurement(**item) for item in value["history"])
-        return cls(**{**value, "status": Status(value["status"]), "history": history})
+        similarities = tuple(value.get("similarities", ()))
+        status = Status(value["status"])
+        parts = {"status": status, "history": history, "similarities": similarities}
+        return cls(**{**value, **parts})
 
 
 @dataclass(frozen=True)

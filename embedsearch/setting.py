@@ -12,7 +12,7 @@ from embedsearch import feed
 from embedsearch.encoder.backbone import BackboneFacts
 from embedsearch.errors import UserError
 from embedsearch.methods.base import Method, MethodConfig, resolve
-from embedsearch.records import Point, Source, TrialSpec, content_id
+from embedsearch.records import NUMERICS, Point, Source, TrialSpec, content_id
 
 
 @dataclass(frozen=True)
@@ -105,3 +105,12 @@ def _code_of(method: type[Method]) -> str:
     if module.__name__.startswith("embedsearch.") or not module.__file__:
         return f"revision {method.revision}" if method.revision else ""
     return content_id(Path(module.__file__).read_text(encoding="utf-8"))
+
+
+def check_current(spec: TrialSpec) -> None:
+    """Raise ``UserError`` where a stored ``spec`` would be run by another code than it was."""
+    if spec.numerics != NUMERICS or spec.code != _code_of(resolve(spec.point.target)):
+        raise UserError(
+            f"{spec.point.method} has changed since its trials were run, so that the same values "
+            "score otherwise: run its search again"
+        )

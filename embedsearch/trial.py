@@ -22,7 +22,7 @@ from embedsearch.encoder.backbone import fingerprint as backbone_fingerprint
 from embedsearch.encoder.export import export
 from embedsearch.encoder.model import Encoder
 from embedsearch.errors import RankLost, UserError
-from embedsearch.evaluation.sts import score_pairs
+from embedsearch.evaluation.sts import cosines, score_pairs
 from embedsearch.methods.base import resolve
 from embedsearch.place import Place, Seat
 from embedsearch.records import Measurement, Status, TrialResult, TrialSpec
@@ -158,6 +158,9 @@ def _train(spec: TrialSpec, place: Place, report: Report, ranks: Ranks) -> Trial
     training = Training(encoder, method, batch_at, course, checkpoint, ranks)
     dev = _dev_pairs(spec.dev.location, spec.dev.fingerprint)
     progress = training.run(report, lambda encoder: ranks.first(lambda: dev_score(encoder, dev)))
+    similarities = ranks.first(
+        lambda: training.evaluated(lambda encoder: cosines(encoder.embed, dev))
+    )
     best = work / "best"
     ranks.first(lambda: write_whole(best, lambda draft: export(encoder, draft, method.companion())))
     return TrialResult(
@@ -170,6 +173,7 @@ def _train(spec: TrialSpec, place: Place, report: Report, ranks: Ranks) -> Trial
         seconds=progress.seconds,
         device_seconds=progress.seconds * place.devices,
         checkpoint=str(best),
+        similarities=similarities,
     )
 
 

@@ -13,16 +13,18 @@ from typing import Any, Protocol
 from rich.console import Console
 
 from embedsearch import trial
+from embedsearch.cli.confirmation import find_leaders
 from embedsearch.cli.job import Job
 from embedsearch.cli.layout import make_job, stages
 from embedsearch.cli.observers import ByMethod, Everyone
 from embedsearch.cli.options import C, Choices, SettingChoices
 from embedsearch.cli.pursuit import Pursuit
 from embedsearch.cli.study import make_study
-from embedsearch.cli.surroundings import Surroundings
+from embedsearch.cli.surroundings import Site
 from embedsearch.errors import UserError
 from embedsearch.place import Place
 from embedsearch.records import Observer, Sweep, TrialResult, TrialSpec
+from embedsearch.report.confirmation_table import show_confirmation
 from embedsearch.report.live import LiveView, PlainView
 from embedsearch.report.summary import Summary
 from embedsearch.report.tables import show_comparison
@@ -44,7 +46,7 @@ class Work(Protocol):
     """What a command is to run: at most one sweep of each method."""
 
     @property
-    def surroundings(self) -> Surroundings: ...
+    def surroundings(self) -> Site: ...
     @property
     def sweeps(self) -> Sequence[Sweep]: ...
     @property
@@ -112,6 +114,33 @@ def run_experiment(
     return comparison.exit_code()
 
 
+def run_confirmation(
+    method: str,
+    top: int,
+    seeds: int,
+    choices: SettingChoices,
+    *,
+    address: str | None,
+    store: str | None,
+    keep: str,
+    as_json: bool,
+) -> int:
+    """Run what is missing of a confirmation, say how sure it is, and give the exit code."""
+    output = Output(Store.open(store), _kept(keep), as_json)
+    choices = output.beside_the_store(choices)
+    with _reached(address) as resources:
+        gpus = resources.get("GPU", 0)
+        leaders = find_leaders(method, top, seeds, choices, output.ledger, gpus, address)
+        at_once = search.trials_at_once(resources, leaders.surroundings.cluster)
+        results = output.carry_out(leaders, _over_ray(leaders.surroundings), at_once)
+    confirmation = leaders.concluded(results, output.ledger)
+    if as_json:
+        _write_json(confirmation.to_json())
+    else:
+        show_confirmation(output.console, confirmation.to_json())
+    return confirmation.exit_code()
+
+
 def run_one(choices: Choices, *, store: str | None, as_json: bool) -> int:
     """Run the one trial ``choices`` describe in this process, and give the exit code."""
     output = Output(Store.open(store), None, as_json)
@@ -140,7 +169,7 @@ def _reached(address: str | None) -> Iterator[Mapping[str, float]]:
             yield resources
 
 
-def _over_ray(surroundings: Surroundings, pursuit: Pursuit | None = None) -> Run:
+def _over_ray(surroundings: Site, pursuit: Pursuit | None = None) -> Run:
     """Runs specs in one Ray session, of its own where no cluster was joined."""
     cluster = surroundings.cluster
     how: dict[str, Any] = {}

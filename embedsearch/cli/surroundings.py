@@ -20,14 +20,20 @@ from embedsearch.sweep.search import Cluster
 
 
 @dataclass(frozen=True)
-class Surroundings:
-    """Where and on what a command's trials run, and one line that says so."""
+class Site:
+    """Where a command's trials run, and one line that says so, and on what."""
 
-    preset: Preset
-    setting: Setting
     cluster: Cluster
     place: Place
     said: str
+
+
+@dataclass(frozen=True)
+class Surroundings(Site):
+    """And on what they run."""
+
+    preset: Preset
+    setting: Setting
 
 
 def surroundings(
@@ -41,12 +47,11 @@ def surroundings(
     preset, why = _preset(choices, gpus, method, needs)
     _must_hold(preset, choices, method, needs)
     trains = needs != "nothing"
-    device = _device(preset.device, gpus)
+    device = device_of(preset.device, gpus)
     precision = _precision(preset.precision, device)
-    gpus_each = preset.gpus_per_trial if preset.gpus_per_trial is not None else 1.0
-    gpus_each = gpus_each if device == "cuda" else 0.0
-    cluster = Cluster(address, preset.cpus_per_trial, gpus_each)
-    place = Place(_storage(choices), gpus_each or preset.cpus_per_trial)
+    cluster, place = site(
+        choices.storage, address, device, preset.cpus_per_trial, preset.gpus_per_trial
+    )
     facts = describe(preset.backbone)
     print_of = fingerprint(Path(facts.location))
     backbone = Source(facts.location, print_of, _name(preset.backbone))
@@ -69,7 +74,7 @@ def surroundings(
         threads=preset.cpus_per_trial,
         cache=place.cache,
         chunk_size=preset.chunk_size,
-        ranks=_ranks(gpus_each),
+        ranks=_ranks(cluster.gpus_per_trial),
     )
     length = f"{preset.steps} steps" if preset.steps else f"{preset.epochs:g} epochs"
     parts = [
@@ -79,13 +84,21 @@ def surroundings(
         f"dev {dev.name} ({len(dev):,} pairs"
         + (", a TEST set: its scores prove nothing afterwards)" if dev.is_test else ")"),
         f"{device} {precision}, {preset.cpus_per_trial} CPU"
-        + (f" and {gpus_each:g} GPU" if gpus_each else "")
+        + (f" and {cluster.gpus_per_trial:g} GPU" if cluster.gpus_per_trial else "")
         + " a trial",
         *([f"at most {preset.chunk_size} rows at once"] if preset.chunk_size else []),
         *([f"{length}, dev score every {preset.eval_steps}"] if trains else []),
         f"seed {preset.seed}",
     ]
-    return Surroundings(preset, setting, cluster, place, " · ".join(parts))
+    return Surroundings(cluster, place, " · ".join(parts), preset, setting)
+
+
+def site(
+    storage: Path | None, address: str | None, device: str, cpus: int, gpus: float | None
+) -> tuple[Cluster, Place]:
+    """Where trials of so many CPUs and GPUs run (None: one, on a GPU), and keep what they need."""
+    gpus_each = (1.0 if gpus is None else gpus) if device == "cuda" else 0.0
+    return Cluster(address, cpus, gpus_each), Place(_storage(storage), gpus_each or cpus)
 
 
 def on_sentences(setting: Setting) -> Setting:
@@ -156,7 +169,8 @@ def _must_hold(preset: Preset, choices: SettingChoices, method: str, needs: Need
         )
 
 
-def _device(wanted: str, gpus: float) -> str:
+def device_of(wanted: str, gpus: float) -> str:
+    """``cpu`` or ``cuda``; ``UserError`` where that isn't there."""
     if wanted == "cuda" and not gpus:
         raise UserError("device cuda: there is no GPU to run on; give --device cpu")
     return ("cuda" if gpus else "cpu") if wanted == "auto" else wanted
@@ -214,8 +228,8 @@ _GIVE = {
 }
 
 
-def _storage(choices: SettingChoices) -> Path:
-    folder = (choices.storage or Path(".embedsearch")).expanduser().absolute()
+def _storage(chosen: Path | None) -> Path:
+    folder = (chosen or Path(".embedsearch")).expanduser().absolute()
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:

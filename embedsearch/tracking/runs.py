@@ -9,12 +9,13 @@ from dataclasses import asdict
 from typing import Any
 
 from embedsearch.records import Scalar, Source, Spent, Status, TrialResult, TrialSpec
+from embedsearch.tracking.group import Group
 from embedsearch.tracking.names import from_name, from_text, to_name, to_text
-from embedsearch.tracking.ranking import Group, Trial
+from embedsearch.tracking.ranking import Trial
 from embedsearch.tracking.stored import SPEC_ID, StoredRun
 
 DEV, START, BEST, STEP = "dev/spearman", "start/dev_spearman", "best/dev_spearman", "best/step"
-SECONDS = "seconds"
+SECONDS, DEVICE_SECONDS = "seconds", "device_seconds"
 TEST = "test"
 """First part of the names of test scores."""
 
@@ -97,7 +98,7 @@ def summary(result: TrialResult) -> dict[str, float]:
     numbers: dict[str, float | None] = {
         START: result.start_score,
         SECONDS: result.seconds,
-        "device_seconds": result.device_seconds,
+        DEVICE_SECONDS: result.device_seconds,
     }
     if result.status.is_final:
         numbers |= {BEST: result.best_score, STEP: result.best_step}
@@ -121,7 +122,7 @@ def to_result(run: StoredRun, checkpoint: str | None) -> TrialResult:
         best_score=metrics.get(BEST),
         best_step=None if step is None else int(step),
         seconds=metrics.get(SECONDS, 0.0),
-        device_seconds=metrics.get("device_seconds", 0.0),
+        device_seconds=metrics.get(DEVICE_SECONDS, 0.0),
         checkpoint=checkpoint,
     )
 
@@ -155,6 +156,7 @@ def to_trial(run: StoredRun, checkpoint: str | None) -> Trial:
             total_steps=int(around["total_steps"] or 0),
             protocol=tags["embedsearch.protocol"],
             key=tags[GROUP],
+            dev_fingerprint=tags["embedsearch.dev_fingerprint"],
         ),
         grids=frozenset(tags.get(GRIDS, "").split()),
         preset=tags[PRESET],
@@ -166,6 +168,8 @@ def to_trial(run: StoredRun, checkpoint: str | None) -> Trial:
         checkpoint=checkpoint,
         ended=run.ended_ms or 0,
         tests=test_scores(run),
+        spec_id=tags[SPEC_ID],
+        device_seconds=metrics.get(DEVICE_SECONDS, 0.0),
     )
 
 

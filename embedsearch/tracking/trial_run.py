@@ -9,7 +9,7 @@ from pathlib import Path
 from embedsearch.durable import whole_folder
 from embedsearch.records import Measurement, Status, TrialResult, TrialSpec
 from embedsearch.tracking import runs
-from embedsearch.tracking.artifacts import CHECKPOINT_FOLDER, Artifacts
+from embedsearch.tracking.artifacts import CHECKPOINT_FOLDER, SIMILARITIES, Artifacts
 from embedsearch.tracking.names import to_name, to_text
 from embedsearch.tracking.store import Store
 from embedsearch.tracking.stored import StoredRun
@@ -60,6 +60,8 @@ class TrialRun:
         folder = whole_folder(Path(result.checkpoint)) if result.checkpoint else None
         if folder:
             self._artifacts.put_folder(CHECKPOINT_FOLDER, folder)
+        if result.similarities:
+            self._artifacts.put_json(SIMILARITIES, result.similarities)
         self._write()
         kept = {runs.CHECKPOINT: runs.KEPT} if folder else {}
         self._close(result.status, result.reason, {**kept, **(tags or {})})

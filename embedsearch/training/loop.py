@@ -6,6 +6,7 @@ import math
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import TypeVar
 
 import torch
 from torch import Tensor, nn
@@ -19,6 +20,7 @@ from embedsearch.training.gradients import Gradients, autocast
 from embedsearch.training.optimiser import make_optimiser, set_rates
 from embedsearch.training.ranks import ALONE, Ranks
 
+T = TypeVar("T")
 Report = Callable[[Measurement], None]
 Evaluate = Callable[[Encoder], float]
 """The dev score of an encoder; raises ``Diverged`` where there is none."""
@@ -100,7 +102,7 @@ class Training:
             for measurement in self.progress.history:
                 report(measurement)
         else:
-            score = self._score(evaluate)
+            score = self.evaluated(evaluate)
             self.progress.start_score = score
             self._keep_if_best(score)
             self._record(report, {"dev/spearman": score})
@@ -146,7 +148,7 @@ class Training:
             bad = next((name for name, value in terms.items() if not math.isfinite(value)), "loss")
             raise Diverged(f"{bad} is not finite at step {step}")
         seconds = time.monotonic() - self.measured_at
-        score = self._score(evaluate)
+        score = self.evaluated(evaluate)
         self._keep_if_best(score)
         speed, self.rows = self.rows / seconds, 0
         losses = {"loss": loss, **terms} if terms else {}
@@ -185,7 +187,8 @@ class Training:
         self.checkpoint.save(self.progress, modules, self.optimiser, self.best)
         self.saved_at = time.monotonic()
 
-    def _score(self, evaluate: Evaluate) -> float:
+    def evaluated(self, evaluate: Callable[[Encoder], T]) -> T:
+        """What ``evaluate`` makes of the encoder as it is, in the precision it trains in."""
         with autocast(self.encoder, self.course.precision):
             return evaluate(self.encoder)
 

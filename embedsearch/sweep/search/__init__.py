@@ -8,11 +8,13 @@ from embedsearch.sweep.search.cluster import (
     unstoppable,
 )
 from embedsearch.sweep.search.draws import draw
+from embedsearch.sweep.search.importance import FEWEST, importance, tried
 from embedsearch.sweep.search.proposals import Proposals
 from embedsearch.sweep.search.stopping import TO_THE_END, Stopping
 from embedsearch.sweep.search.trials import RETRIES, Curves, run_trials
 
 __all__ = [
+    "FEWEST",
     "RETRIES",
     "TO_THE_END",
     "Cluster",
@@ -21,8 +23,10 @@ __all__ = [
     "Stopping",
     "connected",
     "draw",
+    "importance",
     "local_resources",
     "run_trials",
     "trials_at_once",
+    "tried",
     "unstoppable",
 ]

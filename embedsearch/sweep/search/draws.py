@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from embedsearch.records import Scalar
-from embedsearch.sweep.axis import Axis, Choice
+from embedsearch.sweep.axis import Axis
 from embedsearch.sweep.search.samplers import distribution
 
 
@@ -15,11 +15,6 @@ def draw(axes: Mapping[str, Axis], seed: int) -> Iterator[Mapping[str, Scalar]]:
 
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=seed))
-    distributions = {
-        name: optuna.distributions.CategoricalDistribution(axis.values)
-        if isinstance(axis, Choice)
-        else distribution(axis)
-        for name, axis in axes.items()
-    }
+    distributions = {name: distribution(axis) for name, axis in axes.items()}
     while True:
         yield study.ask(distributions).params

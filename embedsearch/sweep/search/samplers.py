@@ -86,9 +86,7 @@ class Dimension:
 
         if self.ranks:
             return distributions.IntDistribution(0, len(self.ranks) - 1)
-        if isinstance(self.axis, Range):
-            return distribution(self.axis)
-        return distributions.CategoricalDistribution(tuple(dict.fromkeys(self.axis.values)))
+        return distribution(self.axis)
 
     def value(self, sampled: Any) -> Scalar:
         """The hyperparameter's value for what was sampled."""
@@ -108,10 +106,12 @@ def dimensions(axes: Mapping[str, Axis]) -> dict[str, Dimension]:
     return {name: Dimension(axis) for name, axis in axes.items()}
 
 
-def distribution(axis: Range) -> Any:
-    """Optuna's, of a range."""
+def distribution(axis: Axis) -> Any:
+    """Optuna's, of values without an order or of a range."""
     from optuna import distributions
 
+    if isinstance(axis, Choice):
+        return distributions.CategoricalDistribution(tuple(dict.fromkeys(axis.values)))
     if axis.integer:
         return distributions.IntDistribution(int(axis.low), int(axis.high), log=axis.log)
     return distributions.FloatDistribution(axis.low, axis.high, log=axis.log)
