@@ -6,6 +6,7 @@ import copy
 import functools
 import json
 import logging
+import time
 import traceback
 from contextlib import nullcontext, suppress
 from pathlib import Path
@@ -116,28 +117,37 @@ def forget(place: Place, spec_id: str) -> None:
 
 
 def _attempt(spec: TrialSpec, place: Place, report: Report, ranks: Ranks) -> TrialResult:
-    work = place.work(spec.id)
+    """A result in any case; what a failure took is charged as well."""
+    begun = time.monotonic()
     try:
         return _train(spec, place, report, ranks)
     except RankLost:
         raise
-    except Diverged as error:
-        return TrialResult(spec.id, Status.DIVERGED, str(error))
-    except (torch.OutOfMemoryError, MemoryError):
+    except Exception as error:
+        status, reason = _failure(error, spec, place.work(spec.id))
+    seconds = time.monotonic() - begun
+    return TrialResult(
+        spec.id, status, reason, seconds=seconds, device_seconds=seconds * place.devices
+    )
+
+
+def _failure(error: Exception, spec: TrialSpec, work: Path) -> tuple[Status, str]:
+    """What an error makes of its trial, and the reason in one sentence."""
+    if isinstance(error, Diverged):
+        return Status.DIVERGED, str(error)
+    if isinstance(error, torch.OutOfMemoryError | MemoryError):
         values = spec.point.values
-        reason = (
+        return Status.OUT_OF_MEMORY, (
             f"out of memory at batch_size {values['batch_size']}, max_length "
             f"{values['max_length']} on {spec.backbone.name}: a (smaller) --chunk-size needs less"
         )
-        return TrialResult(spec.id, Status.OUT_OF_MEMORY, reason)
-    except UserError as error:
-        return TrialResult(spec.id, Status.FAILED, str(error))
-    except Exception as error:
-        with suppress(OSError):  # the disk may be full, and that the reason
-            write_text(work / "error.txt", traceback.format_exc())
-        first = (str(error).strip().splitlines() or [""])[0]
-        reason = f"{type(error).__name__}: {first} (see {work / 'error.txt'})"
-        return TrialResult(spec.id, Status.FAILED, reason)
+    if isinstance(error, UserError):
+        return Status.FAILED, str(error)
+    text = "".join(traceback.format_exception(error))
+    with suppress(OSError):  # the disk may be full, and that the reason
+        write_text(work / "error.txt", text)
+    first = (str(error).strip().splitlines() or [""])[0]
+    return Status.FAILED, f"{type(error).__name__}: {first} (see {work / 'error.txt'})"
 
 
 def _train(spec: TrialSpec, place: Place, report: Report, ranks: Ranks) -> TrialResult:

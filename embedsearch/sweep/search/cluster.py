@@ -146,17 +146,23 @@ def _quiet(cluster: Cluster) -> dict[str, Any]:
     }
 
 
+def room(resources: Mapping[str, float], cluster: Cluster) -> int:
+    """How many trials the cluster can hold."""
+    wanted = {"CPU": cluster.cpus_per_trial, "GPU": cluster.gpus_per_trial}
+    return min(int(resources.get(kind, 0) / n) for kind, n in wanted.items() if n)
+
+
 def trials_at_once(resources: Mapping[str, float], cluster: Cluster) -> int:
     """How many trials the cluster can hold; ``UserError`` where it can't hold one."""
     wanted = {"CPU": cluster.cpus_per_trial, "GPU": cluster.gpus_per_trial}
-    counts = [int(resources.get(kind, 0) / amount) for kind, amount in wanted.items() if amount]
-    if not min(counts):
+    found = room(resources, cluster)
+    if not found:
         lacking = next(kind for kind, n in wanted.items() if n > resources.get(kind, 0))
         raise UserError(
             f"a trial wants {wanted[lacking]} {lacking}, and the cluster has "
             f"{resources.get(lacking, 0):g}: lower --{lacking.lower()}s-per-trial"
         )
-    return min(counts)
+    return found
 
 
 def lost(reason: str) -> str:

@@ -8,12 +8,13 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from embedsearch.durable import remove_whole
 from embedsearch.errors import UserError
 from embedsearch.place import Place
 from embedsearch.records import Measurement, Observer, Status, TrialResult, TrialSpec
 from embedsearch.sweep.budget import Meter
 from embedsearch.sweep.search import ranks
-from embedsearch.sweep.search.cluster import Cluster, first_line, lost, trials_at_once
+from embedsearch.sweep.search.cluster import Cluster, first_line, lost, room
 from embedsearch.sweep.search.proposals import SCORE, Proposals
 from embedsearch.sweep.search.stopping import TO_THE_END, Stopping, replay
 
@@ -50,7 +51,7 @@ def run_trials(
     """
     place = replace(place, rungs=stopping.rungs) if stopping.keeps else place
     meter = meter or Meter(place.devices)
-    relay = _Relay(observer, meter, work)
+    relay = _Relay(observer, meter, place, work)
     tune = _Tune(place, cluster, relay, run)
     if not stopping.keeps:
         scheduler = stopping.scheduler()
@@ -119,7 +120,7 @@ class _Tune:
         """How many trials the cluster can hold as it is now; nodes come and go."""
         import ray
 
-        return max(1, trials_at_once(ray.cluster_resources(), self.cluster))
+        return max(1, room(ray.cluster_resources(), self.cluster))
 
 
 def _listed(specs: Sequence[TrialSpec]) -> dict[str, Any]:
@@ -158,9 +159,13 @@ class _Relay:
     """Turns what Ray tells of its trials into what an observer is told of ours."""
 
     def __init__(
-        self, observer: Observer, meter: Meter, work: Sequence[TrialSpec] | Proposals
+        self,
+        observer: Observer,
+        meter: Meter,
+        place: Place,
+        work: Sequence[TrialSpec] | Proposals,
     ) -> None:
-        self.observer, self.meter = observer, meter
+        self.observer, self.meter, self.place = observer, meter, place
         self.proposals = work if isinstance(work, Proposals) else None
         self.specs = work.specs if isinstance(work, Proposals) else {s.id: s for s in work}
         self.results: dict[str, TrialResult] = {}
@@ -219,6 +224,8 @@ class _Relay:
         return [self.specs[key] for key in self.waiting if key in best]
 
     def _stopped(self, spec_id: str, why: str) -> None:
+        """It leaves nothing to go on from: a sweep that wants all of it begins it anew."""
+        remove_whole(self.place.work(spec_id) / "state")
         curve = self.curves.get(spec_id, {})
         step = max(curve, default=0)
         score = curve[step].metrics.get("dev/spearman") if curve else None
