@@ -113,6 +113,17 @@ def test_importing_does_nothing() -> None:
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
+def test_a_worker_imports_what_its_trial_needs() -> None:
+    """What runs a trial in a worker is light: torch comes with the trial that wants it."""
+    program = (
+        "import sys, embedsearch.sweep.search\n"
+        "heavy = {'torch', 'ray', 'optuna', 'mlflow', 'transformers'} & set(sys.modules)\n"
+        "assert not heavy, heavy\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
 def test_nothing_unsafe_is_called() -> None:
     text = {path: path.read_text(encoding="utf-8") for path in MODULES}
     for path, source in text.items():

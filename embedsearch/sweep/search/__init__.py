@@ -10,8 +10,9 @@ from embedsearch.sweep.search.cluster import (
 from embedsearch.sweep.search.draws import draw
 from embedsearch.sweep.search.importance import FEWEST, importance, tried
 from embedsearch.sweep.search.proposals import Proposals
-from embedsearch.sweep.search.stopping import TO_THE_END, Stopping
-from embedsearch.sweep.search.trials import RETRIES, Curves, run_trials
+from embedsearch.sweep.search.relay import RETRIES
+from embedsearch.sweep.search.stopping import TO_THE_END, Curves, Stopping
+from embedsearch.sweep.search.trials import run_trials
 
 __all__ = [
     "FEWEST",

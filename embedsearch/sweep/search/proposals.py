@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from embedsearch.errors import UserError
 from embedsearch.records import Point, Scalar, Status, TrialResult, TrialSpec
-from embedsearch.sweep.region import Region
 from embedsearch.sweep.search.samplers import dimensions, sampler
+
+if TYPE_CHECKING:  # with it come the methods, and torch: not for a worker that needs none
+    from embedsearch.sweep.region import Region
 
 SCORE = "score"
 """What a trial reports to searcher and scheduler: its best dev score so far."""

@@ -18,6 +18,9 @@ BRACKETS = 3
 """How many first rungs hyperband tries beside each other."""
 EVALUATIONS = 2
 """After so many evaluations the median rule begins, and topk chooses."""
+Curves = Mapping[str, Mapping[int, float]]
+"""Dev scores by step, of trials by spec id."""
+
 NAMES = ("none", "asha", "hyperband", "median", "topk")
 
 
@@ -126,7 +129,7 @@ class _Past:
     trial_id: str
 
 
-def replay(scheduler: Any, curves: Mapping[str, Mapping[int, float]]) -> None:
+def replay(scheduler: Any, curves: Curves) -> None:
     """Let a scheduler see what trials of earlier commands scored at which step."""
     controller = SimpleNamespace(get_live_trials=list)
     for name, curve in curves.items():
