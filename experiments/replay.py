@@ -23,7 +23,7 @@ from embedsearch.cli.job import Job
 from embedsearch.cli.layout import EVERY_POINT, make_job
 from embedsearch.cli.options import Choices
 from embedsearch.records import Status, TrialResult, TrialSpec
-from embedsearch.sweep.search.proposals import SCORE, best_so_far
+from embedsearch.sweep.search.stopping import SCORE, best_so_far
 from embedsearch.tracking.ledger import StoreLedger
 from embedsearch.tracking.store import Store
 
@@ -72,7 +72,8 @@ def play(job: Job, grid: Grid, good: set[str]) -> Found:
         trials += 1
         cost += len(seen) / len(curve) * grid.results[spec.id].device_seconds
         if proposals:
-            for i, score in enumerate(best_so_far({step: curve[step] for step in seen})):
+            told = best_so_far({step: curve[step] for step in seen})
+            for i, score in enumerate(told.values()):
                 proposals.reported(name, i, score)
             proposals.ended(name, grid.results[spec.id] if at is None else None)
         if at is None and spec.id in good:
@@ -104,7 +105,7 @@ def stopped_at(scheduler: Any, spec_id: str, curve: dict[int, float]) -> int | N
         return None
     controller, trial = SimpleNamespace(get_live_trials=list), _Trial(spec_id)
     scheduler.on_trial_add(controller, trial)
-    for step, score in zip(curve, best_so_far(curve), strict=True):
+    for step, score in best_so_far(curve).items():
         report = {"step": step, SCORE: score}
         if scheduler.on_trial_result(controller, trial, report) == "STOP":
             return step

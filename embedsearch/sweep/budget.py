@@ -56,6 +56,14 @@ class Budget:
             self.device_seconds is not None and spent.device_seconds >= self.device_seconds
         )
 
+    def enough_for(self, trial_seconds: float, at_once: int, devices: float) -> int:
+        """How many whole trials of so many seconds."""
+        if self.seconds is not None:
+            return int(self.seconds * at_once / trial_seconds)
+        if self.device_seconds is not None:
+            return int(self.device_seconds / (trial_seconds * devices))
+        return self.trials or 0
+
     def left(self, spent: Spent) -> str:
         """In words."""
         if self.trials is not None:

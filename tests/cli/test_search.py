@@ -163,3 +163,17 @@ def test_what_is_misspelt_stops_before_anything_runs(
     code, _, err = run("sweep", "scd", "--grid", "list", "--preset", "tiny.yaml", *option)
     assert code == 2 and reason in err and "Traceback" not in err
     assert not (tmp_path / "mlruns" / "artifacts").exists()
+
+
+def test_a_plan_says_what_it_would_cost(run: Run) -> None:
+    plan = ("plan", *TPE[1:])
+    code, out, err = run(*plan, "--max-trials", "3")
+    assert code == 0, err
+    assert "Cost: at most 12 steps in 3 trials; how long a step takes" in out
+    assert not Path("mlruns").exists()
+    run(*TPE, "--max-trials", "2")
+    out = run(*plan, "--max-trials", "3")[1]
+    assert "2 trials of at most 3, 2 known" in out and "Cost: at most 4 steps in 1 trial" in out
+    out = run(*plan, "--budget", "1h")[1]
+    assert "Cost: 4 steps in a trial" in out and "the budget of 1h is enough for about" in out
+    assert "Nothing is left" in run(*plan, "--max-trials", "2")[1]

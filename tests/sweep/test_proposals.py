@@ -10,8 +10,8 @@ from embedsearch.errors import UserError
 from embedsearch.records import Point, Scalar, Source, Status, TrialResult, TrialSpec
 from embedsearch.sweep.region import Region
 from embedsearch.sweep.search import Proposals
-from embedsearch.sweep.search.proposals import best_so_far
 from embedsearch.sweep.search.samplers import names, sampler
+from embedsearch.sweep.search.stopping import best_so_far
 from tests.sweep.test_space import MakeSpace, make_space
 from tests.sweep.test_space_points import grid
 
@@ -128,8 +128,9 @@ def test_a_stopped_trial_teaches_by_its_curve(region: Region) -> None:
 
 
 def test_best_so_far() -> None:
-    assert best_so_far({0: 99.0, 2: 51.0, 6: 52.0, 4: 49.0}) == [99.0, 51.0, 51.0, 52.0]
-    assert best_so_far({}) == []
+    told = best_so_far({0: 99.0, 2: 51.0, 6: 52.0, 4: 49.0})
+    assert list(told.items()) == [(0, 99.0), (2, 51.0), (4, 51.0), (6, 52.0)]
+    assert best_so_far({}) == {}
 
 
 def test_published_values_come_first(region: Region) -> None:

@@ -9,8 +9,9 @@ from collections.abc import Callable
 from typing import Any
 
 from embedsearch.records import TrialSpec
-from embedsearch.sweep.search.proposals import SCORE, Proposals
+from embedsearch.sweep.search.proposals import Proposals
 from embedsearch.sweep.search.relay import Relay
+from embedsearch.sweep.search.stopping import SCORE
 
 
 def callback(relay: Relay) -> Any:

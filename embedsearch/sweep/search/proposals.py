@@ -8,12 +8,10 @@ from typing import TYPE_CHECKING, Any
 from embedsearch.errors import UserError
 from embedsearch.records import Point, Scalar, Status, TrialResult, TrialSpec
 from embedsearch.sweep.search.samplers import dimensions, sampler
+from embedsearch.sweep.search.stopping import SCORE, Curves, best_so_far
 
 if TYPE_CHECKING:  # with it come the methods, and torch: not for a worker that needs none
     from embedsearch.sweep.region import Region
-
-SCORE = "score"
-"""What a trial reports to searcher and scheduler: its best dev score so far."""
 
 _TRIES = 8
 """Proposals in a row that bring nothing new, before an untried point is taken instead."""
@@ -103,7 +101,7 @@ class Proposals:
     def learn(
         self,
         tried: Iterable[tuple[Mapping[str, Scalar], TrialResult]],
-        curves: Mapping[str, Mapping[int, float]],
+        curves: Curves,
     ) -> int:
         """Take in earlier trials of the very same identity, by the values of their points.
 
@@ -118,7 +116,7 @@ class Proposals:
                 continue
             self._known.add(spec.id)
             stopped = result.status is Status.STOPPED
-            curve = best_so_far(curves.get(spec.id, {})) if stopped else []
+            curve = list(best_so_far(curves.get(spec.id, {})).values()) if stopped else []
             score = curve[-1] if curve and not self._prunes else result.best_score
             self._inner.add_evaluated_point(
                 self._sampled(chosen),
@@ -207,9 +205,3 @@ class Proposals:
                 return True
             self._untried.pop()
         return False
-
-
-def best_so_far(curve: Mapping[int, float]) -> list[float]:
-    """A curve as it is told: after each evaluation the best dev score after step 0."""
-    scores = [curve[step] for step in sorted(curve)]
-    return scores[:1] + [max(scores[1 : i + 1]) for i in range(1, len(scores))]

@@ -9,8 +9,8 @@ from embedsearch.durable import remove_whole
 from embedsearch.place import Place
 from embedsearch.records import Measurement, Observer, Status, TrialResult, TrialSpec
 from embedsearch.sweep.budget import Meter
-from embedsearch.sweep.search.proposals import SCORE, Proposals
-from embedsearch.sweep.search.stopping import Curves, Stopping
+from embedsearch.sweep.search.proposals import Proposals
+from embedsearch.sweep.search.stopping import SCORE, Curves, Stopping, best_so_far
 
 RETRIES = 3
 """How often a trial is started again whose worker or node died; it goes on from its checkpoint."""
@@ -77,7 +77,7 @@ class Relay:
     def choose(self, stopping: Stopping, before: Curves) -> list[TrialSpec]:
         """The best of those that wait, and of ``before``; the others are stopped."""
         step = stopping.rungs[0]
-        scores = {key: curve[step] for key, curve in before.items() if step in curve}
+        scores = {key: best_so_far(c)[step] for key, c in before.items() if step in c}
         ranked = sorted({**scores, **self.waiting}.items(), key=lambda item: -item[1])
         best = {key for key, _ in ranked[: stopping.keeps]}
         for spec_id in [key for key in self.waiting if key not in best]:

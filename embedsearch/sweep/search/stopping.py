@@ -5,12 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import accumulate
 from types import SimpleNamespace
 from typing import Any
 
 from embedsearch.config import unknown
 from embedsearch.errors import UserError
-from embedsearch.sweep.search.proposals import SCORE
+
+SCORE = "score"
+"""What a trial reports to searcher and scheduler: its best dev score so far."""
 
 REDUCTION = 3
 """Of those that reach a rung one in so many goes on (asha, hyperband)."""
@@ -135,5 +138,13 @@ def replay(scheduler: Any, curves: Curves) -> None:
     for name, curve in curves.items():
         trial = _Past(name)
         scheduler.on_trial_add(controller, trial)
-        for step, score in curve.items():
+        for step, score in best_so_far(curve).items():
             scheduler.on_trial_result(controller, trial, {"step": step, SCORE: score})
+
+
+def best_so_far(curve: Mapping[int, float]) -> dict[int, float]:
+    """A curve as searcher and scheduler are told it: at each step the best score after step 0."""
+    later = [step for step in sorted(curve) if step > 0]
+    bests = accumulate((curve[step] for step in later), max)
+    begun = {0: curve[0]} if 0 in curve else {}
+    return begun | dict(zip(later, bests, strict=True))

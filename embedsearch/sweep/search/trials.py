@@ -15,9 +15,9 @@ from embedsearch.sweep.budget import Meter
 from embedsearch.sweep.search import ranks
 from embedsearch.sweep.search.adapters import callback, searcher, stopper
 from embedsearch.sweep.search.cluster import Cluster, first_line, lost, room
-from embedsearch.sweep.search.proposals import SCORE, Proposals
+from embedsearch.sweep.search.proposals import Proposals
 from embedsearch.sweep.search.relay import RETRIES, Relay
-from embedsearch.sweep.search.stopping import TO_THE_END, Curves, Stopping, replay
+from embedsearch.sweep.search.stopping import SCORE, TO_THE_END, Curves, Stopping, replay
 
 WORST = -100.0
 """What a trial without a score counts for a scheduler; a dev score is a correlation times 100."""
