@@ -7,6 +7,7 @@ is not trained but looked up in the grid's ledger, curve and device-seconds. It 
 it ran: one stopped at its k-th of n evaluations (the one before the first step included) for k/n of
 its device-seconds, which is more than its share of the steps. Nothing is known to a searcher before
 the first trial: no earlier one, and no published value. Start-up and loading are in neither sum.
+``--even`` charges every trial the grid's mean: for a ledger made while the machine did other work.
 """
 
 from __future__ import annotations
@@ -40,6 +41,12 @@ class Grid:
     @property
     def best(self) -> float:
         return max(result.best_score or 0.0 for result in self.results.values())
+
+    def even(self) -> Grid:
+        """The same with the mean cost for each trial."""
+        mean = self.device_seconds / len(self.results)
+        evened = {i: replace(r, device_seconds=mean) for i, r in self.results.items()}
+        return Grid(evened, self.curves)
 
     @property
     def device_seconds(self) -> float:
@@ -132,11 +139,14 @@ def main() -> None:
         parser.add_argument(f"--{option}", type=int)
     parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--within", type=float, default=0.3)
+    parser.add_argument("--even", action="store_true")
     given = vars(parser.parse_args())
-    seeds, within, store = given.pop("seeds"), given.pop("within"), Store.open(given.pop("store"))
+    seeds, within, even = (given.pop(name) for name in ("seeds", "within", "even"))
+    store = Store.open(given.pop("store"))
     choices = Choices(**given, max_trials=EVERY_POINT, storage=Path(store.storage))
     ledger = StoreLedger(store)
     grid = read_grid(ledger, make_job(choices, ledger, gpus=0))
+    grid = grid.even() if even else grid
     good = grid.good(within)
     print(
         f"{len(grid.results)} trials, {grid.device_seconds:.0f} device-seconds, best "
