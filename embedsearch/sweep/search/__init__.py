@@ -8,11 +8,13 @@ from embedsearch.sweep.search.cluster import (
     unstoppable,
 )
 from embedsearch.sweep.search.draws import draw
+from embedsearch.sweep.search.placement import Patience
 from embedsearch.sweep.search.trials import RETRIES, run_trials
 
 __all__ = [
     "RETRIES",
     "Cluster",
+    "Patience",
     "connected",
     "draw",
     "local_resources",

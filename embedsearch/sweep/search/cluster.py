@@ -15,6 +15,7 @@ from typing import Any
 
 from embedsearch.errors import UserError
 from embedsearch.interruption import as_ctrl_c
+from embedsearch.sweep.search.placement import PATIENCE, Nodes, Patience, amounts, slots
 
 
 @dataclass(frozen=True)
@@ -25,6 +26,14 @@ class Cluster:
     """Of a running Ray cluster; None starts one on this machine, listening on loopback."""
     cpus_per_trial: int = 1
     gpus_per_trial: float = 0.0
+    patience: Patience = PATIENCE
+    """How long a trial waits for what it holds."""
+
+    @property
+    def wanted(self) -> dict[str, float]:
+        """What a trial holds, by kind."""
+        wanted = {"CPU": float(self.cpus_per_trial), "GPU": self.gpus_per_trial}
+        return {kind: amount for kind, amount in wanted.items() if amount}
 
 
 def local_resources() -> dict[str, float]:
@@ -147,16 +156,21 @@ def _quiet(cluster: Cluster) -> dict[str, Any]:
 
 
 def trials_at_once(resources: Mapping[str, float], cluster: Cluster) -> int:
-    """How many trials the cluster can hold; ``UserError`` where it can't hold one."""
-    wanted = {"CPU": cluster.cpus_per_trial, "GPU": cluster.gpus_per_trial}
-    counts = [int(resources.get(kind, 0) / amount) for kind, amount in wanted.items() if amount]
-    if not min(counts):
-        lacking = next(kind for kind, n in wanted.items() if n > resources.get(kind, 0))
+    """How many trials the cluster can hold; ``UserError`` where it can't hold one.
+
+    Of a joined one each node counts by itself: a trial runs on one.
+    """
+    wanted = cluster.wanted
+    lacking = next((kind for kind, n in wanted.items() if n > resources.get(kind, 0)), None)
+    if lacking:
         raise UserError(
-            f"a trial wants {wanted[lacking]} {lacking}, and the cluster has "
+            f"a trial wants {wanted[lacking]:g} {lacking}, and the cluster has "
             f"{resources.get(lacking, 0):g}: lower --{lacking.lower()}s-per-trial"
         )
-    return min(counts)
+    nodes = Nodes([resources], resources) if cluster.address is None else Nodes.now()
+    if text := nodes.lacking(wanted):
+        raise UserError(f"a trial wants {amounts(wanted)}, and {text}: ask for less a trial")
+    return sum(slots(size, wanted) for size in nodes.sizes)
 
 
 def lost(reason: str) -> str:

@@ -11,6 +11,7 @@ from embedsearch.errors import UserError
 from embedsearch.place import Place
 from embedsearch.records import Measurement, Observer, Status, TrialResult, TrialSpec
 from embedsearch.sweep.search.cluster import Cluster, first_line, lost
+from embedsearch.sweep.search.placement import watching
 
 RETRIES = 3
 """How often a trial is started again whose worker or node died; it goes on from its checkpoint."""
@@ -43,7 +44,7 @@ def run_trials(
             run_config=tune.RunConfig(
                 storage_path=str(place.storage.resolve() / "ray") if cluster.address else scratch,
                 failure_config=tune.FailureConfig(max_failures=RETRIES),
-                callbacks=[_callback(relay)],
+                callbacks=[_callback(relay), watching(cluster.wanted, cluster.patience)],
                 verbose=0,
             ),
         )
