@@ -55,7 +55,7 @@ def connected(cluster: Cluster) -> Iterator[Mapping[str, float]]:
     if cluster.address is None:
         os.environ.update(_LOOPBACK)
     else:
-        os.environ.setdefault("RAY_AUTH_MODE", "token" if _TOKEN.is_file() else "disabled")
+        os.environ.setdefault("RAY_AUTH_MODE", "token" if _has_token() else "disabled")
     import ray  # reads its environment when imported
 
     try:
@@ -139,6 +139,11 @@ _LOOPBACK = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}
 
 _TOKEN = Path.home() / ".ray" / "auth_token"
 """What ``ray start`` locks a cluster with by itself; a driver must be told to bring it."""
+
+
+def _has_token() -> bool:
+    named = {"RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH"} & os.environ.keys()
+    return bool(named) or _TOKEN.is_file()
 
 
 def _quiet(cluster: Cluster) -> dict[str, Any]:
