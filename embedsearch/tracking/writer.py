@@ -122,9 +122,15 @@ class Writer:
         ended = {runs.REASON: "", runs.STATUS: str(status)}
         self._store.log(self._run_id, tags={**tags, **ended})
         self._store.client.set_terminated(self._run_id, runs.mlflow_status(status))
+        self._drop_doubles()
         if self._claim:
             self._claim.release()
         self._claim = None
+
+    def _drop_doubles(self) -> None:
+        """A server that made a run, went away before it said so and was asked again has two."""
+        for run in self._store.search(self._method, mlflow_status="RUNNING", holder=self._run_id):
+            self._store.client.delete_run(run.run_id)
 
     def _prune(self, method: str) -> None:
         if self._keep is not None:
