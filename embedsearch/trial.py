@@ -163,12 +163,16 @@ def forget(place: Place, spec_id: str) -> None:
 
 
 def _attempt(spec: TrialSpec, place: Place, report: Report) -> TrialResult:
+    """Its result. What failed by itself keeps no state: the disk is for trials that run; what its
+    surroundings did to it (a full disk, a mistake of the user's) goes on where it was.
+    """
     work = place.work(spec.id)
     try:
         return _train(spec, place, report)
     except Diverged as error:
         return TrialResult(spec.id, Status.DIVERGED, str(error))
     except (torch.OutOfMemoryError, MemoryError):
+        Checkpoint(work / "state").remove()
         values = spec.point.values
         reason = (
             f"out of memory at batch_size {values['batch_size']}, max_length "
@@ -180,6 +184,8 @@ def _attempt(spec: TrialSpec, place: Place, report: Report) -> TrialResult:
     except Exception as error:
         with suppress(OSError):  # the disk may be full, and that the reason
             write_text(work / "error.txt", traceback.format_exc())
+        if not isinstance(error, OSError):
+            Checkpoint(work / "state").remove()
         first = (str(error).strip().splitlines() or [""])[0]
         reason = f"{type(error).__name__}: {first} (see {work / 'error.txt'})"
         return TrialResult(spec.id, Status.FAILED, reason)

@@ -14,7 +14,7 @@ from rich.console import Console
 
 from embedsearch import trial
 from embedsearch.cli.job import Job, make_job
-from embedsearch.cli.observers import ByMethod, Everyone
+from embedsearch.cli.observers import ByMethod, Everyone, UntilFull
 from embedsearch.cli.options import C, Choices, SettingChoices
 from embedsearch.cli.study import make_study
 from embedsearch.cli.surroundings import Surroundings
@@ -125,7 +125,7 @@ def _over_ray(surroundings: Surroundings) -> Run:
 
     def run(specs: Sequence[TrialSpec], observer: Observer) -> None:
         with nullcontext() if cluster.address else search.connected(cluster):
-            search.run_trials(specs, surroundings.place, cluster, observer)
+            search.run_trials(specs, surroundings.place, cluster, UntilFull(observer))
 
     return run
 

@@ -34,6 +34,7 @@ class Writer:
         stored: Callable[[TrialSpec], None] = lambda _: None,
     ) -> None:
         """``keep``: how many checkpoints of comparable trials stay in the store; None for all.
+        While the sweep runs there are up to twice as many, and one.
 
         ``stored`` is told of each trial whose checkpoint this writer has put into the store.
         """
@@ -83,7 +84,7 @@ class Writer:
         elif trial.ended(result):
             self._stored(spec)
             self._new_checkpoints += 1
-            if self._keep is not None and self._new_checkpoints > 2 * self._keep:
+            if self._keep is not None and self._new_checkpoints > self._keep:
                 self._prune(spec.point.method)
 
     def sweep_ended(self, sweep: Sweep, results: Mapping[str, TrialResult]) -> None:
