@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -204,6 +205,11 @@ _GIVE = {
 
 
 def _storage(choices: SettingChoices) -> Path:
+    if re.match(r"\w{2,}:/", str(choices.storage)):
+        raise UserError(
+            f"--storage {choices.storage}: it is a folder that all nodes see, and no bucket's address; "
+            "mount the bucket or a shared file system, and name the folder"
+        )
     folder = (choices.storage or Path(".embedsearch")).expanduser().absolute()
     try:
         folder.mkdir(parents=True, exist_ok=True)
