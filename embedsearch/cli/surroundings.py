@@ -207,8 +207,8 @@ _GIVE = {
 def _storage(choices: SettingChoices) -> Path:
     if re.match(r"\w{2,}:/", str(choices.storage)):
         raise UserError(
-            f"--storage {choices.storage}: it is a folder that all nodes see, and no bucket's address; "
-            "mount the bucket or a shared file system, and name the folder"
+            f"--storage {choices.storage}: it is a folder that all nodes see, and no bucket's "
+            "address; mount the bucket or a shared file system, and name the folder"
         )
     folder = (choices.storage or Path(".embedsearch")).expanduser().absolute()
     try:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from embedsearch import trial
 from embedsearch.errors import UserError
 from embedsearch.place import Place
 from embedsearch.records import Measurement, Observer, Status, TrialResult, TrialSpec
@@ -17,8 +16,17 @@ RETRIES = 3
 """How often a trial is started again whose worker or node died; it goes on from its checkpoint."""
 
 
+Run = Callable[[TrialSpec, Place, Callable[[Measurement], None]], TrialResult]
+"""Runs one trial in a worker: ``trial.run``, or another in its place."""
+
+
 def run_trials(
-    specs: Sequence[TrialSpec], place: Place, cluster: Cluster, observer: Observer
+    specs: Sequence[TrialSpec],
+    place: Place,
+    cluster: Cluster,
+    observer: Observer,
+    *,
+    run: Run | None = None,
 ) -> dict[str, TrialResult]:
     """Run ``specs`` in their order over the connected cluster; results by spec id.
 
@@ -28,11 +36,15 @@ def run_trials(
     from ray import tune
     from ray.exceptions import RayError
 
+    if run is None:
+        from embedsearch import trial
+
+        run = trial.run
     relay = _Relay(specs, observer)
     with tempfile.TemporaryDirectory(prefix="embedsearch-") as scratch:
         tuner = tune.Tuner(
             tune.with_resources(
-                tune.with_parameters(_trainable, place=place),
+                tune.with_parameters(_trainable, place=place, run=run),
                 {"cpu": cluster.cpus_per_trial, "gpu": cluster.gpus_per_trial},
             ),
             param_space={"spec": tune.grid_search([spec.to_json() for spec in specs])},
@@ -55,14 +67,14 @@ def run_trials(
     return relay.results
 
 
-def _trainable(config: dict[str, Any], place: Place) -> None:
+def _trainable(config: dict[str, Any], place: Place, run: Run) -> None:
     """One trial in a worker: its measurements, then its result, as metrics."""
     from ray import tune
 
     def report(measurement: Measurement) -> None:
         tune.report({"step": measurement.step, "metrics": dict(measurement.metrics)})
 
-    result = trial.run(TrialSpec.from_json(config["spec"]), place, report)
+    result = run(TrialSpec.from_json(config["spec"]), place, report)
     tune.report({"step": -1, "metrics": {}, "result": result.to_json()})
 
 
