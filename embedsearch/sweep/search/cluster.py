@@ -183,4 +183,6 @@ def lost(reason: str) -> str:
 
 
 def first_line(error: Exception) -> str:
-    return (str(error).strip().splitlines() or [type(error).__name__])[0]
+    """What it says first; of a worker's traceback, what that comes down to."""
+    lines = str(error).strip().splitlines() or [type(error).__name__]
+    return lines[-1 if lines[0].startswith("Traceback") else 0]
