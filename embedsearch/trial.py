@@ -117,7 +117,11 @@ def forget(place: Place, spec_id: str) -> None:
 
 
 def _attempt(spec: TrialSpec, place: Place, report: Report, ranks: Ranks) -> TrialResult:
-    """A result in any case; what a failure took is charged as well."""
+    """A result in any case; what a failure took is charged as well.
+
+    What failed by itself keeps no state: the disk is for trials that run. What its surroundings did
+    to it (a full disk, a mistake of the user's) goes on where it was.
+    """
     begun = time.monotonic()
     try:
         return _train(spec, place, report, ranks)
@@ -125,6 +129,8 @@ def _attempt(spec: TrialSpec, place: Place, report: Report, ranks: Ranks) -> Tri
         raise
     except Exception as error:
         status, reason = _failure(error, spec, place.work(spec.id))
+        if not isinstance(error, OSError | UserError):
+            Checkpoint(place.work(spec.id) / "state").remove()
     seconds = time.monotonic() - begun
     return TrialResult(
         spec.id, status, reason, seconds=seconds, device_seconds=seconds * place.devices

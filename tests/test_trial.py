@@ -151,6 +151,23 @@ def test_failure_is_a_result_and_is_tried_again(
     assert run(spec, place)[0].status is Status.FINISHED
 
 
+@pytest.mark.parametrize(
+    ("error", "kept"), [(RuntimeError("odd"), False), (OSError(28, "full"), True)]
+)
+def test_only_what_its_surroundings_failed_keeps_a_state(
+    error: Exception, kept: bool, make_setting: Make, tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    spec, place = make_setting().spec(make_point()), Place(tmp_path / "storage", save_s=0)
+
+    def fail(*_: Any) -> None:
+        raise error
+
+    monkeypatch.setattr(trial, "export", fail)
+    assert run(spec, place)[0].status is Status.FAILED
+    assert (place.work(spec.id) / "state").exists() is kept
+
+
 @pytest.mark.parametrize("content", ["", "{", '{"spec_id": "x"}'])
 def test_damaged_result_is_run_again(
     content: str, make_setting: Make, place: Place, caplog: pytest.LogCaptureFixture

@@ -1,9 +1,12 @@
-"""Several observers as one."""
+"""Several observers as one, and one that ends a sweep."""
 
 from __future__ import annotations
 
+import errno
+import os
 from collections.abc import Mapping
 
+from embedsearch.errors import UserError
 from embedsearch.records import Measurement, Observer, Sweep, TrialResult, TrialSpec
 
 Results = Mapping[str, TrialResult]
@@ -56,3 +59,21 @@ class Everyone:
     def sweep_ended(self, sweep: Sweep, results: Results) -> None:
         for observer in self.observers:
             observer.sweep_ended(sweep, results)
+
+
+class UntilFull(Everyone):
+    """Raises ``UserError``, when all are told, at a trial that failed for want of room.
+
+    Those after it would fail likewise; what runs then goes on from its state at the next command.
+    """
+
+    def trial_ended(self, spec: TrialSpec, result: TrialResult) -> None:
+        super().trial_ended(spec, result)
+        if any(text in result.reason for text in _NO_ROOM):
+            raise UserError(
+                "a disk is full, so the sweep ends here, with all that is finished kept: "
+                f"{result.reason}; make room, and give the same command again to go on"
+            )
+
+
+_NO_ROOM = (os.strerror(errno.ENOSPC), os.strerror(errno.EDQUOT))

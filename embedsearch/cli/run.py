@@ -10,6 +10,7 @@ from typing import Any
 from embedsearch import trial
 from embedsearch.cli.confirmation import find_leaders
 from embedsearch.cli.layout import make_job, stages
+from embedsearch.cli.observers import UntilFull
 from embedsearch.cli.options import Choices, SettingChoices
 from embedsearch.cli.output import Output, Run, ToRun, kept, write_json
 from embedsearch.cli.pursuit import Pursuit
@@ -145,6 +146,6 @@ def _over_ray(surroundings: Site, pursuit: Pursuit | None = None) -> Run:
 
     def run(specs: ToRun, observer: Observer) -> None:
         with nullcontext() if cluster.address else search.connected(cluster):
-            search.run_trials(specs, surroundings.place, cluster, observer, **how)
+            search.run_trials(specs, surroundings.place, cluster, UntilFull(observer), **how)
 
     return run

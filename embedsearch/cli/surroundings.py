@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -229,6 +230,11 @@ _GIVE = {
 
 
 def _storage(chosen: Path | None) -> Path:
+    if re.match(r"\w{2,}:/", str(chosen)):
+        raise UserError(
+            f"--storage {chosen}: it is a folder that all nodes see, and no bucket's "
+            "address; mount the bucket or a shared file system, and name the folder"
+        )
     folder = (chosen or Path(".embedsearch")).expanduser().absolute()
     try:
         folder.mkdir(parents=True, exist_ok=True)

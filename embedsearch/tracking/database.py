@@ -18,6 +18,8 @@ from typing import Any
 from embedsearch.durable import write_whole
 from embedsearch.tracking.stored import PREFIX, SPEC_ID, Query, StoredRun
 
+_LOCKED_S = 240.0
+
 Open = Callable[[str], Any]
 """Has MLflow open a database by its address, and make its tables where there are none."""
 
@@ -53,8 +55,12 @@ def make(database: Path, open_: Open) -> None:
 
 
 def check_writable(database: Path) -> None:
-    """Fail at once: MLflow tries for a minute and a half, and logs each try."""
-    with closing(sqlite3.connect(database, timeout=30)) as connection:
+    """Fail at once: MLflow tries for a minute and a half, and logs each try.
+
+    But for a database that another process has locked: as long as for a server that is gone, where
+    MLflow itself waits for 20 s.
+    """
+    with closing(sqlite3.connect(database, timeout=_LOCKED_S)) as connection:
         connection.execute("BEGIN IMMEDIATE")
 
 

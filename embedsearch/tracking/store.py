@@ -133,6 +133,8 @@ class Store:
         """Add to a run, in batches: metrics as name, value and step; names as MLflow takes them."""
         from mlflow.entities import Metric, Param, RunTag
 
+        if self.database:
+            tables.check_writable(self.database)
         now = int(time.time() * 1000)
         points = [Metric(name, value, now, step) for name, value, step in metrics]
         for start in range(0, len(points), _BATCH):

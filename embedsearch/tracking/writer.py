@@ -35,6 +35,7 @@ class Writer:
         spent: Callable[[], Spent] | None = None,
     ) -> None:
         """``keep``: how many checkpoints of comparable trials stay in the store; None for all.
+        While the sweep runs there are up to twice as many, and one.
 
         ``stored`` is told of each trial whose checkpoint this writer has put into the store;
         ``spent`` says what the sweep has cost so far.
@@ -93,7 +94,7 @@ class Writer:
         elif trial.ended(result, self._tags(result)):
             self._stored(spec)
             self._new_checkpoints += 1
-            if self._keep is not None and self._new_checkpoints > 2 * self._keep:
+            if self._keep is not None and self._new_checkpoints > self._keep:
                 self._prune(spec.point.method)
 
     def sweep_ended(self, sweep: Sweep, results: Mapping[str, TrialResult]) -> None:
@@ -146,9 +147,15 @@ class Writer:
         ended = {runs.REASON: "", runs.STATUS: str(status)}
         self._store.log(self._run_id, tags={**tags, **ended})
         self._store.client.set_terminated(self._run_id, runs.mlflow_status(status))
+        self._drop_doubles()
         if self._claim:
             self._claim.release()
         self._claim = None
+
+    def _drop_doubles(self) -> None:
+        """A server that made a run, went away before it said so and was asked again has two."""
+        for run in self._store.search(self._method, mlflow_status="RUNNING", holder=self._run_id):
+            self._store.client.delete_run(run.run_id)
 
     def _prune(self, method: str) -> None:
         if self._keep is not None:

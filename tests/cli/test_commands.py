@@ -148,6 +148,7 @@ def test_plan_runs_nothing(run: Run, tmp_path: Path) -> None:
         (("plan", "scd", "--grid", "range"), "--max-trials N"),
         (("plan", "scd", "--grid", "fine", "--around", "abc"), "'abc' is no run id"),
         (("train", "scd", "--storage", "tiny.yaml/x"), "--storage"),
+        (("train", "scd", "--storage", "s3://bucket/x"), "no bucket's address"),
         (("train", "scd", "--encoding", "rot13"), "no encoding 'rot13'"),
         (("train", "scd", "--encoding", "utf-16"), "not valid utf-16"),
         (("train", "scd", "pooling=cls", "--pooling", "mean"), "give one of them"),

@@ -3,10 +3,17 @@
 import json
 import subprocess
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from embedsearch.place import Place
+from embedsearch.records import Observer, TrialSpec
+from embedsearch.sweep import search
+from embedsearch.tracking.store import Store
+from tests import here
 from tests.cli.test_commands import run
 
 __all__ = ["run"]
@@ -87,6 +94,34 @@ def test_full_storage_fails_the_trial_and_room_mends_it(
     code, out, err = run(*command)
     assert code == 0, err
     assert best_of(out) == best_of(run(*TRAIN, "--store", str(tmp_path / "other"))[1])
+
+
+def test_full_storage_ends_a_sweep_with_all_that_is_finished(
+    run: Run, mount: Mount, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started: list[str] = []
+
+    def run_trials(specs: list[TrialSpec], place: Place, cluster: Any, observer: Observer) -> None:
+        for spec in specs:
+            started.append(spec.id)
+            here.run_trials([spec], place, cluster, observer)
+            if len(started) == 1:
+                with suppress(OSError), (tmp_path / "work" / "filler").open("wb") as filler:
+                    filler.write(bytes(60_000_000))
+
+    for name, replaced in {**here.REPLACED, "run_trials": run_trials}.items():
+        monkeypatch.setitem(vars(search), name, replaced)
+    small(mount, tmp_path / "work", 50_000)
+    words = ("sweep", "scd", "--preset", "tiny.yaml", "--max-trials", "4", "--json")
+    command = (*words, "--storage", str(tmp_path / "work"))
+    code, out, err = run(*command)
+    assert (code, len(started), out) == (2, 2, ""), err
+    assert "No space left on device" in one_sentence(err) and "give the same command" in err
+    (tmp_path / "work" / "filler").unlink()
+    code, out, err = run(*command)
+    assert code == 0 and "1 known, 3 to run" in err, err
+    assert len(json.loads(out)["ranked"]) == 4
+    assert {found.status for found in Store.open("mlruns").search("scd")} == {"FINISHED"}
 
 
 def test_a_full_store_is_one_sentence_and_room_mends_it(

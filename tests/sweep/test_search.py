@@ -136,6 +136,25 @@ def kill_workers() -> list[int]:
     return victims
 
 
+def test_a_trial_waits_for_what_others_hold_and_says_so(
+    ray: Mapping[str, float],
+    make_setting: Make,
+    place: Place,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    import ray as of_ray
+
+    holder = of_ray.remote(num_cpus=ray["CPU"])(Notes).remote()
+    of_ray.get(holder.__ray_ready__.remote())
+    waiting = replace(CLUSTER, patience=search.Patience(notice_s=0.5, busy_s=3))
+    with pytest.raises(UserError, match=r"each wants 1 CPU, and 0 of .* CPU are free"):
+        search.run_trials(specs(make_setting, (0.1,)), place, waiting, Notes())
+    assert "s no trial has started: each wants 1 CPU" in capsys.readouterr().err
+    of_ray.kill(holder)
+    [result] = search.run_trials(specs(make_setting, (0.1,)), place, CLUSTER, Notes()).values()
+    assert result.status is Status.FINISHED
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_ends_it_cleanly(
     number: int, ray: Mapping[str, float], make_setting: Make, place: Place

@@ -74,6 +74,21 @@ def test_what_divides_a_batch_is_no_hyperparameter(store: Store) -> None:
     assert runs.to_trial(run, None).values == spec.point.values
 
 
+def test_a_run_that_a_server_made_twice_is_there_once(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It made it, went away before it answered, and MLflow's client asked again."""
+    once = store.client.create_run
+
+    def twice(*words: Any, **named: Any) -> Any:
+        once(*words, **named)
+        return once(*words, **named)
+
+    monkeypatch.setattr(store.client, "create_run", twice)
+    record_scores(store, (make_spec(0.1), 60.0), (make_spec(0.2), 61.0))
+    assert [run.status for run in trials(store)] == ["FINISHED"] * 2
+
+
 @pytest.mark.parametrize("bad", [float("nan"), float("inf")])
 def test_what_is_no_number_is_not_written(store: Store, bad: float) -> None:
     spec = make_spec()

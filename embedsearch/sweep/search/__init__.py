@@ -9,6 +9,7 @@ from embedsearch.sweep.search.cluster import (
 )
 from embedsearch.sweep.search.draws import draw
 from embedsearch.sweep.search.importance import FEWEST, importance, tried
+from embedsearch.sweep.search.placement import Patience
 from embedsearch.sweep.search.proposals import Proposals
 from embedsearch.sweep.search.relay import RETRIES
 from embedsearch.sweep.search.stopping import TO_THE_END, Curves, Stopping
@@ -20,6 +21,7 @@ __all__ = [
     "TO_THE_END",
     "Cluster",
     "Curves",
+    "Patience",
     "Proposals",
     "Stopping",
     "connected",

@@ -15,6 +15,7 @@ from typing import Any
 
 from embedsearch.errors import UserError
 from embedsearch.interruption import as_ctrl_c
+from embedsearch.sweep.search.placement import PATIENCE, Nodes, Patience, amounts, slots
 
 
 @dataclass(frozen=True)
@@ -25,6 +26,19 @@ class Cluster:
     """Of a running Ray cluster; None starts one on this machine, listening on loopback."""
     cpus_per_trial: int = 1
     gpus_per_trial: float = 0.0
+    patience: Patience = PATIENCE
+    """How long a trial waits for what it holds."""
+
+    @property
+    def processes(self) -> int:
+        """Of a trial: one for each of its GPUs."""
+        return max(1, int(self.gpus_per_trial))
+
+    @property
+    def wanted(self) -> dict[str, float]:
+        """What each process of a trial holds, by kind."""
+        wanted = {"CPU": float(self.cpus_per_trial), "GPU": self.gpus_per_trial}
+        return {kind: amount / self.processes for kind, amount in wanted.items() if amount}
 
 
 def local_resources() -> dict[str, float]:
@@ -46,7 +60,7 @@ def connected(cluster: Cluster) -> Iterator[Mapping[str, float]]:
     if cluster.address is None:
         os.environ.update(_LOOPBACK)
     else:
-        os.environ.setdefault("RAY_AUTH_MODE", "token" if _TOKEN.is_file() else "disabled")
+        os.environ.setdefault("RAY_AUTH_MODE", "token" if _has_token() else "disabled")
     import ray  # reads its environment when imported
 
     try:
@@ -132,6 +146,11 @@ _TOKEN = Path.home() / ".ray" / "auth_token"
 """What ``ray start`` locks a cluster with by itself; a driver must be told to bring it."""
 
 
+def _has_token() -> bool:
+    named = {"RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH"} & os.environ.keys()
+    return bool(named) or _TOKEN.is_file()
+
+
 def _quiet(cluster: Cluster) -> dict[str, Any]:
     common: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
     if cluster.address is not None:
@@ -146,23 +165,30 @@ def _quiet(cluster: Cluster) -> dict[str, Any]:
     }
 
 
-def room(resources: Mapping[str, float], cluster: Cluster) -> int:
-    """How many trials the cluster can hold."""
-    wanted = {"CPU": cluster.cpus_per_trial, "GPU": cluster.gpus_per_trial}
-    return min(int(resources.get(kind, 0) / n) for kind, n in wanted.items() if n)
+def room(cluster: Cluster, resources: Mapping[str, float] | None = None) -> int:
+    """How many trials the joined cluster can hold as it is now, or ``resources`` in one place.
+
+    Each node counts by itself, for one process runs on one.
+    """
+    nodes = Nodes.now() if resources is None else Nodes([resources], resources)
+    return sum(slots(size, cluster.wanted) for size in nodes.sizes) // cluster.processes
 
 
 def trials_at_once(resources: Mapping[str, float], cluster: Cluster) -> int:
     """How many trials the cluster can hold; ``UserError`` where it can't hold one."""
-    wanted = {"CPU": cluster.cpus_per_trial, "GPU": cluster.gpus_per_trial}
-    found = room(resources, cluster)
-    if not found:
-        lacking = next(kind for kind, n in wanted.items() if n > resources.get(kind, 0))
+    total = {kind: amount * cluster.processes for kind, amount in cluster.wanted.items()}
+    lacking = next((kind for kind, n in total.items() if n > resources.get(kind, 0)), None)
+    if lacking:
         raise UserError(
-            f"a trial wants {wanted[lacking]} {lacking}, and the cluster has "
+            f"a trial wants {total[lacking]:g} {lacking}, and the cluster has "
             f"{resources.get(lacking, 0):g}: lower --{lacking.lower()}s-per-trial"
         )
-    return found
+    nodes = Nodes([resources], resources) if cluster.address is None else Nodes.now()
+    if text := nodes.lacking(cluster.wanted):
+        raise UserError(
+            f"a trial wants {amounts(cluster.wanted)}, and {text}: ask for less a trial"
+        )
+    return max(1, room(cluster, None if cluster.address else resources))
 
 
 def lost(reason: str) -> str:
@@ -170,4 +196,6 @@ def lost(reason: str) -> str:
 
 
 def first_line(error: Exception) -> str:
-    return (str(error).strip().splitlines() or [type(error).__name__])[0]
+    """What it says first; of a worker's traceback, what that comes down to."""
+    lines = str(error).strip().splitlines() or [type(error).__name__]
+    return lines[-1 if lines[0].startswith("Traceback") else 0]

@@ -15,6 +15,7 @@ from embedsearch.sweep.budget import Meter
 from embedsearch.sweep.search import ranks
 from embedsearch.sweep.search.adapters import callback, searcher, stopper
 from embedsearch.sweep.search.cluster import Cluster, first_line, lost, room
+from embedsearch.sweep.search.placement import watching
 from embedsearch.sweep.search.proposals import Proposals
 from embedsearch.sweep.search.relay import RETRIES, Relay
 from embedsearch.sweep.search.stopping import SCORE, TO_THE_END, Curves, Stopping, replay
@@ -94,7 +95,10 @@ class _Tune:
                 run_config=tune.RunConfig(
                     storage_path=str(storage),
                     failure_config=tune.FailureConfig(max_failures=RETRIES),
-                    callbacks=[callback(self.relay)],
+                    callbacks=[
+                        callback(self.relay),
+                        watching(self.cluster.wanted, self.cluster.patience),
+                    ],
                     stop=stopper(self.relay),
                     verbose=0,
                 ),
@@ -113,9 +117,7 @@ class _Tune:
 
     def room(self) -> int:
         """How many trials the cluster can hold as it is now; nodes come and go."""
-        import ray
-
-        return max(1, room(ray.cluster_resources(), self.cluster))
+        return max(1, room(self.cluster))
 
 
 def _listed(specs: Sequence[TrialSpec]) -> dict[str, Any]:
