@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from embedsearch.place import Place
-from embedsearch.records import Observer, TrialSpec
+from embedsearch.records import TrialSpec
 from embedsearch.sweep import search
 from embedsearch.tracking.store import Store
 from tests import here
@@ -101,10 +100,10 @@ def test_full_storage_ends_a_sweep_with_all_that_is_finished(
 ) -> None:
     started: list[str] = []
 
-    def run_trials(specs: list[TrialSpec], place: Place, cluster: Any, observer: Observer) -> None:
+    def run_trials(specs: list[TrialSpec], *where: Any, **how: Any) -> None:
         for spec in specs:
             started.append(spec.id)
-            here.run_trials([spec], place, cluster, observer)
+            here.run_trials([spec], *where, **how)
             if len(started) == 1:
                 with suppress(OSError), (tmp_path / "work" / "filler").open("wb") as filler:
                     filler.write(bytes(60_000_000))
