@@ -164,6 +164,11 @@ class TrialResult:
     similarities: tuple[float, ...] = ()
     """Cosine of each dev pair under the best encoder, in their order; empty where not known."""
 
+    @property
+    def brief(self) -> Self:
+        """Without what grows with the steps and the dev pairs: what is kept of many."""
+        return replace(self, history=(), similarities=())
+
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
 

@@ -39,7 +39,7 @@ def run_trials(
     run: Run = ranks.run,
 ) -> dict[str, TrialResult]:
     """Run specs in their order, or as they are proposed, over the connected cluster; results by
-    spec id.
+    spec id, in brief.
 
     ``before``: the curves of trials that the same sweep has stopped or finished, for the rule. A
     trial without a result did not come to its end (Ctrl-C, or the budget was spent). Workers are
