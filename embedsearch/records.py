@@ -7,6 +7,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
+from functools import cached_property
 from typing import Any, Protocol, Self
 
 Scalar = str | int | float | bool | None
@@ -92,7 +93,7 @@ class TrialSpec:
     ranks: int = 1
     """Devices that share each batch."""
 
-    @property
+    @cached_property
     def id(self) -> str:
         """Names the trial: equal when the numbers must be equal, wherever its files lie.
 
@@ -163,6 +164,11 @@ class TrialResult:
     """Folder of the best checkpoint."""
     similarities: tuple[float, ...] = ()
     """Cosine of each dev pair under the best encoder, in their order; empty where not known."""
+
+    @property
+    def brief(self) -> Self:
+        """Without what grows with the steps and the dev pairs: what is kept of many."""
+        return replace(self, history=(), similarities=())
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)

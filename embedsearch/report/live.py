@@ -36,6 +36,7 @@ class Board:
         self.at_once = at_once
         self.expected_s = seconds_per_trial
         self.results: dict[str, TrialResult] = {}
+        """In brief: the store has the whole of them."""
         self.latest: dict[str, Measurement] = {}
         self.running: dict[str, TrialSpec] = {}
         self.total = self.reused = 0
@@ -63,7 +64,8 @@ class Board:
 
     def trial_ended(self, spec: TrialSpec, result: TrialResult) -> None:
         self.running.pop(spec.id, None)
-        self.results[spec.id] = result
+        self.latest.pop(spec.id, None)
+        self.results[spec.id] = result.brief
         self._see(spec.id, result.best_score)
 
     def sweep_ended(self, sweep: Sweep, results: Results) -> None:

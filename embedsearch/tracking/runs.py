@@ -6,6 +6,7 @@ import math
 import os
 from collections.abc import Mapping
 from dataclasses import asdict
+from functools import cache
 from typing import Any
 
 from embedsearch.records import Scalar, Source, Spent, Status, TrialResult, TrialSpec
@@ -183,6 +184,7 @@ def test_scores(run: StoredRun) -> dict[str, float]:
     }
 
 
+@cache
 def environment() -> dict[str, Any]:
     """What a trial's numbers may depend on besides its spec."""
     import platform

@@ -23,6 +23,7 @@ from experiments.benchmarks import (
     methods,
     mining,
     overhead,
+    scale,
     suite,
     training,
     transfer,
@@ -32,6 +33,7 @@ from experiments.benchmarks.row import Inputs, Row
 
 BENCHMARKS: dict[str, Callable[[Inputs], Iterator[Row]]] = {
     "overhead": overhead.rows,
+    "scale": scale.rows,
     "training": training.rows,
     "methods": methods.rows,
     "evaluation": evaluation.rows,
@@ -67,6 +69,9 @@ def options() -> Options:
     parser.add_argument(
         "--device", default="cpu", choices=("cpu", "cuda"), help="of `training`, `methods`"
     )
+    parser.add_argument("--trials", type=int, default=Inputs.trials, help="of `scale`")
+    parser.add_argument("--gpus", type=int, default=Inputs.gpus, help="of `scale`, in name")
+    parser.add_argument("--wait", type=float, default=Inputs.wait, help="seconds of its trials")
     given = vars(parser.parse_args())
     return Options(given.pop("only") or list(BENCHMARKS), Inputs(**given))
 

@@ -27,7 +27,7 @@ def rows(inputs: Inputs, trials: int = MANY) -> Iterator[Row]:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         for command in (["--help"], ["best", "--method", "scd"]):
-            seconds = _wall(folder, inputs.repeats, *command)
+            seconds = wall(folder, inputs.repeats, *command)
             yield Row(f"embedsearch {' '.join(command)}", f"{seconds:.2f} s", "", "", "2 s")
         begun = time.perf_counter()
         _fill(folder, trials)
@@ -37,8 +37,8 @@ def rows(inputs: Inputs, trials: int = MANY) -> Iterator[Row]:
             (["plan", "scd", "--max-trials", "9"], "at most +0.5 s"),
             (["compare", "scd"], "at most +10 s"),
         ):
-            large = _wall(folder, inputs.repeats, *command)
-            empty = _wall(folder / "empty", inputs.repeats, *command)
+            large = wall(folder, inputs.repeats, *command)
+            empty = wall(folder / "empty", inputs.repeats, *command)
             yield Row(
                 f"embedsearch {command[0]}, {trials:,} trials (written in {filled:.0f} s)",
                 f"{large:.2f} s",
@@ -48,7 +48,8 @@ def rows(inputs: Inputs, trials: int = MANY) -> Iterator[Row]:
             )
 
 
-def _wall(folder: Path, repeats: int, *words: str) -> float:
+def wall(folder: Path, repeats: int, *words: str) -> float:
+    """Seconds of a whole command in ``folder``, the median."""
     folder.mkdir(parents=True, exist_ok=True)
     seconds = []
     for _ in range(repeats):
@@ -64,7 +65,7 @@ def _fill(folder: Path, trials: int) -> None:
     store = Store.open(str(folder / "mlruns"))
     choices = Choices("scd", grid="log", preset="demo", storage=folder / ".embedsearch")
     model = make_job(choices, StoreLedger(store), gpus=0).sweep.specs[0]
-    specs = tuple(_variant(model, place / trials) for place in range(trials))
+    specs = tuple(variant(model, place / trials) for place in range(trials))
     writer = Writer(store, keep=5)
     sweep = Sweep("scd", "log", "demo", specs)
     writer.sweep_started(sweep, {})
@@ -78,7 +79,8 @@ def _fill(folder: Path, trials: int) -> None:
     writer.sweep_ended(sweep, results)
 
 
-def _variant(spec: TrialSpec, alpha: float) -> TrialSpec:
+def variant(spec: TrialSpec, alpha: float) -> TrialSpec:
+    """``spec`` at another point."""
     point = spec.point
     values = {**point.values, "alpha": alpha}
     return replace(spec, point=Point(point.method, point.target, values))

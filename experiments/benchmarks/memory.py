@@ -70,13 +70,16 @@ def _measured(file: Path, cache: Path) -> str:
     total = encoder.encode(tokens.batch(order.indices(0))).sum()
     total.backward()  # type: ignore[no-untyped-call]
     seconds = time.perf_counter() - begun
-    return f"{_peak_megabytes():.1f} {seconds:.2f}"
+    return f"{megabytes('VmHWM'):.1f} {seconds:.2f}"
 
 
-def _peak_megabytes() -> float:
-    """Of this process; ``getrusage`` would say its parent's where that was larger."""
+def megabytes(which: str) -> float:
+    """Of this process, by the kernel's name: ``VmHWM`` is the peak, ``VmRSS`` what it holds now.
+
+    ``getrusage`` would say its parent's peak where that was larger.
+    """
     status = Path("/proc/self/status").read_text()
-    [line] = [line for line in status.splitlines() if line.startswith("VmHWM")]
+    [line] = [line for line in status.splitlines() if line.startswith(which)]
     return int(line.split()[1]) / 1024
 
 

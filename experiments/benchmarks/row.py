@@ -19,6 +19,10 @@ class Inputs:
     repeats: int = 5
     threads: int = 2
     device: str = "cpu"
+    trials: int = 1000
+    """Of ``scale``, each of ``wait`` seconds, on ``gpus`` in name."""
+    gpus: int = 64
+    wait: float = 10.0
 
     @property
     def backbones(self) -> list[str]:

@@ -15,6 +15,7 @@ from experiments.benchmarks import (
     memory,
     methods,
     mining,
+    scale,
     suite,
     training,
     transfer,
@@ -92,6 +93,15 @@ def test_transfer_beside_senteval(tmp_path: Path) -> None:
     assert trec.what == "trec, nano" and trec.goal.endswith("10x")
     assert mean.what == "mean of 1 transfer tasks, nano"
     assert not list(transfer.rows(TINY))
+
+
+@pytest.mark.slow
+def test_a_large_sweep_in_small() -> None:
+    """On both sides all trials end, in workers without torch, or there is no row."""
+    rows = list(scale.rows(replace(TINY, trials=8, gpus=4, wait=0.5)))
+    assert "8 trials of 20 reports" in rows[0].what and rows[0].goal == "1 s of waiting"
+    assert all("by Tune alone" in row.peer for row in rows[:7])
+    assert "store" in rows[7].what and [row.goal for row in rows[8:]] == ["at most +10 s"] * 2
 
 
 @pytest.mark.slow

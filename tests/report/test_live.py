@@ -1,6 +1,7 @@
 """What a sweep shows while it runs."""
 
 import io
+from dataclasses import replace
 
 import pytest
 from rich.console import Console
@@ -40,6 +41,19 @@ def test_sweeps_of_one_command_are_counted_together_under_given_names() -> None:
     view.sweep_started(other, {SPECS[2].id: ended(SPECS[2], 51.0)})
     assert view.line().startswith("1/3 done") and view.names[SPECS[0].id] == "the first"
     assert view.names[SPECS[1].id] == "alpha=0.2"
+
+
+def test_a_trial_that_ended_is_kept_in_brief() -> None:
+    """A sweep may be long: what its steps and its dev pairs were is in the store."""
+    view = Board(Console(), 1)
+    view.sweep_started(SWEEP, {})
+    view.trial_started(SPECS[0])
+    seen = Measurement(20, {"dev/spearman": 52.5})
+    view.measured(SPECS[0], seen)
+    whole = replace(ended(SPECS[0], 52.5), history=(seen,), similarities=(0.5, 0.25))
+    view.trial_ended(SPECS[0], whole)
+    assert view.results == {SPECS[0].id: ended(SPECS[0], 52.5)}
+    assert not view.latest and not view.running
 
 
 @pytest.mark.parametrize(

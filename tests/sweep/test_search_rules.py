@@ -81,7 +81,7 @@ def test_asha_stops_the_worse_and_a_diverged_one_is_final(
     assert {found[alpha].status for alpha in (10.0, 20.0)} == {Status.STOPPED}
     stopped = found[10.0]
     assert stopped.best_score is None and stopped.reason.startswith("at step 1 with 10.01")
-    assert stopped.device_seconds > 0 and [m.step for m in stopped.history] == [0, 1]
+    assert stopped.device_seconds > 0 and notes.steps[spec(10.0).id] == [0, 1]
     assert sorted(notes.events.count(("ended", spec(a).id)) for a in alphas) == [1] * 6
 
 

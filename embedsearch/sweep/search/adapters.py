@@ -25,6 +25,8 @@ def callback(relay: Relay) -> Any:
             self, iteration: int, trials: Any, trial: Any, result: Any, **_: Any
         ) -> None:
             relay.reported(str(trial), result)
+            if "result" in result:
+                result["result"] = None  # Tune keeps the last report of each trial
 
         def on_trial_complete(self, iteration: int, trials: Any, trial: Any, **_: Any) -> None:
             relay.left(str(trial))

@@ -30,8 +30,10 @@ class Relay:
         self.proposals = work if isinstance(work, Proposals) else None
         self.specs = work.specs if isinstance(work, Proposals) else {s.id: s for s in work}
         self.results: dict[str, TrialResult] = {}
+        """In brief: the observer was told the whole of them."""
         self.until: int | None = None
         self.curves: dict[str, dict[int, Measurement]] = {}
+        """Of those that are not at their end."""
         self.waiting: dict[str, float] = {}
         """The scores of those that wait at the step ``until``."""
         self.held: dict[str, float] = {}
@@ -105,5 +107,6 @@ class Relay:
 
     def _ended(self, result: TrialResult) -> None:
         self.waiting.pop(result.spec_id, None)
-        self.results[result.spec_id] = result
+        self.curves.pop(result.spec_id, None)
+        self.results[result.spec_id] = result.brief
         self.observer.trial_ended(self.specs[result.spec_id], result)

@@ -39,7 +39,7 @@ def run_trials(
     run: Run = ranks.run,
 ) -> dict[str, TrialResult]:
     """Run specs in their order, or as they are proposed, over the connected cluster; results by
-    spec id.
+    spec id, in brief.
 
     ``before``: the curves of trials that the same sweep has stopped or finished, for the rule. A
     trial without a result did not come to its end (Ctrl-C, or the budget was spent). Workers are
@@ -79,8 +79,7 @@ class _Tune:
         from ray.exceptions import RayError
 
         self.relay.until = until
-        with tempfile.TemporaryDirectory(prefix="embedsearch-") as scratch:
-            storage = self.place.storage.resolve() / "ray" if self.cluster.address else scratch
+        with self._scratch() as scratch:
             trainable = tune.with_parameters(_trainable, place=self.place, run=self.run)
             tuner = tune.Tuner(
                 tune.with_resources(trainable, partial(ranks.resources, cluster=self.cluster)),
@@ -93,7 +92,7 @@ class _Tune:
                     **self._searching(work),
                 ),
                 run_config=tune.RunConfig(
-                    storage_path=str(storage),
+                    storage_path=scratch,
                     failure_config=tune.FailureConfig(max_failures=RETRIES),
                     callbacks=[
                         callback(self.relay),
@@ -107,6 +106,14 @@ class _Tune:
                 tuner.fit()
             except (RayError, tune.TuneError, ConnectionError) as error:
                 raise UserError(lost(first_line(error))) from error
+
+    def _scratch(self) -> tempfile.TemporaryDirectory[str]:
+        """A folder for what Tune writes, where all nodes see it; none of it is ever read again."""
+        beside = None
+        if self.cluster.address:
+            beside = self.place.storage.resolve() / "ray"
+            beside.mkdir(parents=True, exist_ok=True)
+        return tempfile.TemporaryDirectory("", "embedsearch-", beside, ignore_cleanup_errors=True)
 
     def _searching(self, work: Sequence[TrialSpec] | Proposals) -> dict[str, Any]:
         if isinstance(work, Proposals):

@@ -1,0 +1,64 @@
+"""What is kept of trials that are at their end: the observer was told the whole of them."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from embedsearch.place import Place
+from embedsearch.records import Measurement, Status, Sweep, TrialResult, TrialSpec
+from embedsearch.sweep.budget import Meter
+from embedsearch.sweep.search.adapters import callback
+from embedsearch.sweep.search.relay import Relay
+from tests.conftest import make_point
+
+Make = Callable[..., Any]
+
+
+class Ends:
+    """An observer that keeps what it is told of ends."""
+
+    def __init__(self) -> None:
+        self.results: list[TrialResult] = []
+
+    def sweep_started(self, sweep: Sweep, reused: Mapping[str, TrialResult]) -> None: ...
+    def trial_started(self, spec: TrialSpec) -> None: ...
+    def measured(self, spec: TrialSpec, measurement: Measurement) -> None: ...
+    def trial_ended(self, spec: TrialSpec, result: TrialResult) -> None:
+        self.results.append(result)
+
+    def sweep_ended(self, sweep: Sweep, results: Mapping[str, TrialResult]) -> None: ...
+
+
+def test_a_finished_trial_is_kept_in_brief(make_setting: Make, tmp_path: Path) -> None:
+    """By Tune too, which holds the last report of each trial to the end of the sweep."""
+    spec = make_setting().spec(make_point())
+    seen = Measurement(4, {"dev/spearman": 51.0})
+    whole = TrialResult(
+        spec.id, Status.FINISHED, best_score=51.0, best_step=4, history=(seen,),
+        similarities=(0.5, 0.25),
+    )  # fmt: skip
+    ends = Ends()
+    relay = Relay(ends, Meter(1), Place(tmp_path), [spec])
+    of_tune = callback(relay)
+    of_tune.on_trial_start(0, [], spec.id)
+    report = {"step": 2, "metrics": {"dev/spearman": 50.0}, "score": 50.0}
+    of_tune.on_trial_result(0, [], spec.id, report)
+    assert list(relay.curves[spec.id]) == [2]
+    last = {"step": 4, "metrics": dict(seen.metrics), "score": 51.0, "result": whole.to_json()}
+    of_tune.on_trial_result(0, [], spec.id, last)
+    of_tune.on_trial_complete(0, [], spec.id)
+    assert ends.results == [whole]
+    assert relay.results == {spec.id: whole.brief} and not relay.curves
+    assert last["result"] is None, "it says still that it is the last"
+
+
+def test_a_stopped_trial_is_told_with_its_history(make_setting: Make, tmp_path: Path) -> None:
+    spec = make_setting().spec(make_point())
+    ends = Ends()
+    relay = Relay(ends, Meter(1), Place(tmp_path), [spec])
+    relay.started(spec.id)
+    relay.reported(spec.id, {"step": 2, "metrics": {"dev/spearman": 50.0}, "score": 50.0})
+    relay.left(spec.id)
+    [told] = ends.results
+    assert [m.step for m in told.history] == [2] and told.status is Status.STOPPED
+    assert relay.results == {spec.id: told.brief} and not relay.curves
