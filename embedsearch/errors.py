@@ -1,4 +1,4 @@
-"""The one exception whose message is meant for the person at the terminal."""
+"""The exception that is meant for the person at the terminal, and one that is for nobody."""
 
 
 class UserError(Exception):
@@ -6,3 +6,8 @@ class UserError(Exception):
 
     The command line prints it without a traceback and exits with 2.
     """
+
+
+class RankLost(Exception):
+    """Another process of the same trial is gone, or who started them; nothing is wrong with the
+    trial itself, which goes on when it is run again."""

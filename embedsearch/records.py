@@ -15,6 +15,9 @@ NUMERICS = 2
 """Version of everything that decides a trial's numbers; raised when the same spec would score
 differently, so that old scores are not taken for new ones."""
 
+CONFIRM = "confirm"
+"""The grid of the trials that run a search's leaders again, under seeds the search had not."""
+
 
 def content_id(value: Any) -> str:
     """Sixteen hex digits that name a JSON value; equal for equal content, whatever its order."""
@@ -84,12 +87,22 @@ class TrialSpec:
     """Names the source of a method that is not the package's own, whose edits no version counts,
     or the revision of one that is."""
     numerics: int = NUMERICS
+    chunk_size: int | None = None
+    """Rows that a device encodes at once (gradient caching); None for all of a batch."""
+    ranks: int = 1
+    """Devices that share each batch."""
 
     @property
     def id(self) -> str:
-        """Names the trial: equal when the numbers must be equal, wherever its files lie."""
+        """Names the trial: equal when the numbers must be equal, wherever its files lie.
+
+        What a batch is divided by counts where it is divided, for masks are drawn by the part.
+        """
         value = {**asdict(self), "point": self.point.identity}
         del value["preset"]
+        for key, undivided in (("chunk_size", None), ("ranks", 1)):
+            if value[key] == undivided:
+                del value[key]
         for key in ("backbone", "corpus", "dev"):
             value[key] = value[key]["fingerprint"]
         return content_id(value)
@@ -121,6 +134,8 @@ class Status(StrEnum):
     FAILED = "failed"
     OUT_OF_MEMORY = "out of memory"
     INTERRUPTED = "interrupted"
+    STOPPED = "stopped"
+    """Early, behind others at a rung: never ranked, and run to its end where a sweep wants that."""
 
     @property
     def is_final(self) -> bool:
@@ -146,6 +161,8 @@ class TrialResult:
     """Wall seconds times the devices held."""
     checkpoint: str | None = None
     """Folder of the best checkpoint."""
+    similarities: tuple[float, ...] = ()
+    """Cosine of each dev pair under the best encoder, in their order; empty where not known."""
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -153,7 +170,10 @@ class TrialResult:
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Self:
         history = tuple(Measurement(**item) for item in value["history"])
-        return cls(**{**value, "status": Status(value["status"]), "history": history})
+        similarities = tuple(value.get("similarities", ()))
+        status = Status(value["status"])
+        parts = {"status": status, "history": history, "similarities": similarities}
+        return cls(**{**value, **parts})
 
 
 @dataclass(frozen=True)
@@ -166,11 +186,29 @@ class Sweep:
     specs: tuple[TrialSpec, ...]
     notes: Mapping[str, Scalar] = field(default_factory=dict)
     """What else a reader should know: points left out, the centre of a fine grid, …"""
+    rule: str = ""
+    """How its trials are proposed or stopped early; empty where all of them run to their end."""
+    axes: tuple[str, ...] = ()
+    """What varies, where trials are proposed one by one and ``specs`` are those so far."""
+    limit: int | None = None
+    """At most so many of those; None where something else ends it."""
 
     @property
     def id(self) -> str:
         """The same command over the same data has the same id, whatever stopped it before."""
-        return content_id([self.method, self.grid, sorted(spec.id for spec in self.specs)])
+        known = [] if self.axes else sorted(spec.id for spec in self.specs)
+        return content_id([self.method, self.grid, known, *([self.rule] if self.rule else [])])
+
+
+@dataclass(frozen=True)
+class Spent:
+    """What a sweep has cost: trials that failed or were stopped count as any other."""
+
+    trials: int = 0
+    seconds: float = 0.0
+    """On the clock, while trials ran."""
+    device_seconds: float = 0.0
+    """Wall seconds of each trial times the devices it held, start-up and loading included."""
 
 
 class Observer(Protocol):

@@ -6,11 +6,9 @@ import copy
 import functools
 import json
 import logging
-import math
-import sys
+import time
 import traceback
-from contextlib import suppress
-from dataclasses import dataclass
+from contextlib import nullcontext, suppress
 from pathlib import Path
 
 import torch
@@ -20,87 +18,23 @@ from torch.utils import deterministic
 from embedsearch import feed
 from embedsearch.data.pairs import ScoredPairs, read_dev_pairs
 from embedsearch.durable import remove_drafts, remove_whole, write_json, write_text, write_whole
-from embedsearch.encoder.backbone import BackboneFacts, describe
+from embedsearch.encoder.backbone import describe
 from embedsearch.encoder.backbone import fingerprint as backbone_fingerprint
 from embedsearch.encoder.export import export
 from embedsearch.encoder.model import Encoder
-from embedsearch.errors import UserError
-from embedsearch.evaluation.sts import score_pairs
-from embedsearch.methods.base import Method, MethodConfig, resolve
-from embedsearch.place import Place
-from embedsearch.records import Point, Source, Status, TrialResult, TrialSpec, content_id
+from embedsearch.errors import RankLost, UserError
+from embedsearch.evaluation.sts import cosines, score_pairs
+from embedsearch.methods.base import resolve
+from embedsearch.place import Place, Seat
+from embedsearch.records import Measurement, Status, TrialResult, TrialSpec
 from embedsearch.training.checkpoint import Checkpoint
 from embedsearch.training.loop import Course, Diverged, Report, Training
+from embedsearch.training.ranks import ALONE, Ranks, Together
 
 _log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True)
-class Setting:
-    """What all trials of one command share; with a point it makes a spec."""
-
-    preset: str
-    backbone: Source
-    facts: BackboneFacts
-    corpus: Source
-    rows: int
-    """Sentences in the corpus, or documents where the method needs pairs."""
-    dev: Source
-    steps: int | None
-    epochs: float | None
-    eval_steps: int
-    seed: int
-    device: str
-    precision: str
-    threads: int
-    cache: Path
-    """Where an epoch of pairs is mined."""
-
-    def spec(self, point: Point) -> TrialSpec:
-        """The trial of ``point``; ``UserError`` where the point can't work on the backbone."""
-        method = resolve(point.target)
-        config = method.Config(**point.values)
-        method.check(config, self.facts)
-        trains = method.needs != "nothing"
-        return TrialSpec(
-            point=point.reading(config.sources()),
-            seed=self.seed,
-            preset=self.preset,
-            backbone=self.backbone,
-            corpus=self.corpus if trains else Source("", "", "none"),
-            dev=self.dev,
-            total_steps=self._total_steps(method, config),
-            eval_steps=self.eval_steps,
-            device=self.device,
-            precision=self.precision,
-            threads=self.threads,
-            code=_code_of(method),
-        )
-
-    def _total_steps(self, method: type[Method], config: MethodConfig) -> int:
-        """Pairs are mined for their number only where the length is said in epochs of them."""
-        if method.needs == "nothing":
-            return 0
-        if method.fitted:
-            return 1
-        if method.needs == "pairs" and self.steps is not None:
-            return self.steps
-        an_epoch = feed.steps_per_epoch(
-            method, config, self.corpus, self.rows, self.seed, self.cache
-        )
-        return self.steps or max(1, math.floor((self.epochs or 1) * an_epoch))
-
-
-def _code_of(method: type[Method]) -> str:
-    """What a method's module says, so that an edited one is another; of the package's own its
-    ``revision``, empty for the first."""
-    module = sys.modules[method.__module__]
-    if module.__name__.startswith("embedsearch.") or not module.__file__:
-        return f"revision {method.revision}" if method.revision else ""
-    return content_id(Path(module.__file__).read_text(encoding="utf-8"))
-
-
-def run(spec: TrialSpec, place: Place, report: Report) -> TrialResult:
+def run(spec: TrialSpec, place: Place, report: Report, ranks: Ranks = ALONE) -> TrialResult:
     """Run ``spec``, go on where it was stopped, or give the result it already has.
 
     A trial that fails is a result with its reason. Two callers of one spec: the second waits for
@@ -108,29 +42,49 @@ def run(spec: TrialSpec, place: Place, report: Report) -> TrialResult:
     """
     work = place.work(spec.id)
     try:
-        work.mkdir(parents=True, exist_ok=True)
-        with FileLock(work / "lock"):
-            return _run_alone(spec, place, report)
+        if ranks.is_first:
+            work.mkdir(parents=True, exist_ok=True)
+        with FileLock(work / "lock") if ranks.is_first else nullcontext():
+            told = functools.partial(_report, report, ranks)
+            return _run_alone(spec, place, told, ranks)
     except OSError as error:
         text = f"{work} can't be written ({error.strerror or error}): make room or mend that"
         return TrialResult(spec.id, Status.FAILED, text)
 
 
-def _run_alone(spec: TrialSpec, place: Place, report: Report) -> TrialResult:
-    """``run``, in the one process that holds the trial's lock."""
+def run_as_rank(spec: TrialSpec, place: Place, report: Report, seat: Seat) -> TrialResult:
+    """``run``, in each of the ``spec.ranks`` processes that train a trial together.
+
+    The first has the lock, writes and reports. All give the same result, but for a failure of one
+    of them alone, which the others don't learn of: the caller ends them. Raises ``RankLost`` where
+    another one is gone.
+    """
+    return run(spec, place, report, Together(seat, spec.device))
+
+
+def _report(report: Report, ranks: Ranks, measurement: Measurement) -> None:
+    ranks.first(lambda: report(measurement))
+
+
+def _run_alone(spec: TrialSpec, place: Place, report: Report, ranks: Ranks) -> TrialResult:
+    """``run``, in the one process that holds the trial's lock, and its other ranks."""
     work = place.work(spec.id)
-    remove_drafts(work)
-    result = finished(work)
+    result = ranks.first(lambda: _found(work))
     if result is not None:
         for measurement in result.history:
             report(measurement)
     else:
-        result = _attempt(spec, place, report)
-        if result.status.is_final:
+        result = _attempt(spec, place, report, ranks)
+        if result.status.is_final and ranks.is_first:
             write_json(work / "result.json", result.to_json())
-    if result.status.is_final:
+    if result.status.is_final and ranks.is_first:
         Checkpoint(work / "state").remove()
     return result
+
+
+def _found(work: Path) -> TrialResult | None:
+    remove_drafts(work)
+    return finished(work)
 
 
 def finished(work: Path) -> TrialResult | None:
@@ -162,52 +116,69 @@ def forget(place: Place, spec_id: str) -> None:
     (place.work(spec_id) / "result.json").unlink(missing_ok=True)
 
 
-def _attempt(spec: TrialSpec, place: Place, report: Report) -> TrialResult:
-    """Its result. What failed by itself keeps no state: the disk is for trials that run; what its
-    surroundings did to it (a full disk, a mistake of the user's) goes on where it was.
+def _attempt(spec: TrialSpec, place: Place, report: Report, ranks: Ranks) -> TrialResult:
+    """A result in any case; what a failure took is charged as well.
+
+    What failed by itself keeps no state: the disk is for trials that run. What its surroundings did
+    to it (a full disk, a mistake of the user's) goes on where it was.
     """
-    work = place.work(spec.id)
+    begun = time.monotonic()
     try:
-        return _train(spec, place, report)
-    except Diverged as error:
-        return TrialResult(spec.id, Status.DIVERGED, str(error))
-    except (torch.OutOfMemoryError, MemoryError):
-        Checkpoint(work / "state").remove()
-        values = spec.point.values
-        reason = (
-            f"out of memory at batch_size {values['batch_size']}, max_length "
-            f"{values['max_length']} on {spec.backbone.name}"
-        )
-        return TrialResult(spec.id, Status.OUT_OF_MEMORY, reason)
-    except UserError as error:
-        return TrialResult(spec.id, Status.FAILED, str(error))
+        return _train(spec, place, report, ranks)
+    except RankLost:
+        raise
     except Exception as error:
-        with suppress(OSError):  # the disk may be full, and that the reason
-            write_text(work / "error.txt", traceback.format_exc())
-        if not isinstance(error, OSError):
-            Checkpoint(work / "state").remove()
-        first = (str(error).strip().splitlines() or [""])[0]
-        reason = f"{type(error).__name__}: {first} (see {work / 'error.txt'})"
-        return TrialResult(spec.id, Status.FAILED, reason)
+        status, reason = _failure(error, spec, place.work(spec.id))
+        if not isinstance(error, OSError | UserError):
+            Checkpoint(place.work(spec.id) / "state").remove()
+    seconds = time.monotonic() - begun
+    return TrialResult(
+        spec.id, status, reason, seconds=seconds, device_seconds=seconds * place.devices
+    )
 
 
-def _train(spec: TrialSpec, place: Place, report: Report) -> TrialResult:
+def _failure(error: Exception, spec: TrialSpec, work: Path) -> tuple[Status, str]:
+    """What an error makes of its trial, and the reason in one sentence."""
+    if isinstance(error, Diverged):
+        return Status.DIVERGED, str(error)
+    if isinstance(error, torch.OutOfMemoryError | MemoryError):
+        values = spec.point.values
+        return Status.OUT_OF_MEMORY, (
+            f"out of memory at batch_size {values['batch_size']}, max_length "
+            f"{values['max_length']} on {spec.backbone.name}: a (smaller) --chunk-size needs less"
+        )
+    if isinstance(error, UserError):
+        return Status.FAILED, str(error)
+    text = "".join(traceback.format_exception(error))
+    with suppress(OSError):  # the disk may be full, and that the reason
+        write_text(work / "error.txt", text)
+    first = (str(error).strip().splitlines() or [""])[0]
+    return Status.FAILED, f"{type(error).__name__}: {first} (see {work / 'error.txt'})"
+
+
+def _train(spec: TrialSpec, place: Place, report: Report, ranks: Ranks) -> TrialResult:
     work = place.work(spec.id)
-    write_json(work / "spec.json", spec.to_json())
-    _prepare(spec)
+    ranks.first(lambda: write_json(work / "spec.json", spec.to_json()))
+    _prepare(spec, ranks)
     method_class = resolve(spec.point.target)
     config = method_class.Config(**spec.point.values)
     torch.manual_seed(spec.seed)
     encoder = _encoder(spec, config.pooling)
     method = method_class(config, encoder).to(encoder.device)
     course = Course(
-        config, spec.total_steps, spec.eval_steps, spec.seed, spec.precision, place.save_s
-    )
+        config, spec.total_steps, spec.eval_steps, spec.seed, spec.precision, place.save_s,
+        place.rungs, chunk_size=spec.chunk_size,
+    )  # fmt: skip
     batch_at = feed.batches(spec, method, config, encoder.tokenizer, place.cache)
-    training = Training(encoder, method, batch_at, course, Checkpoint(work / "state"))
+    checkpoint = Checkpoint(work / "state", ranks)
+    training = Training(encoder, method, batch_at, course, checkpoint, ranks)
     dev = _dev_pairs(spec.dev.location, spec.dev.fingerprint)
-    progress = training.run(report, lambda encoder: dev_score(encoder, dev))
-    write_whole(work / "best", lambda draft: export(encoder, draft, method.companion()))
+    progress = training.run(report, lambda encoder: ranks.first(lambda: dev_score(encoder, dev)))
+    similarities = ranks.first(
+        lambda: training.evaluated(lambda encoder: cosines(encoder.embed, dev))
+    )
+    best = work / "best"
+    ranks.first(lambda: write_whole(best, lambda draft: export(encoder, draft, method.companion())))
     return TrialResult(
         spec.id,
         Status.FINISHED,
@@ -217,7 +188,8 @@ def _train(spec: TrialSpec, place: Place, report: Report) -> TrialResult:
         history=tuple(progress.history),
         seconds=progress.seconds,
         device_seconds=progress.seconds * place.devices,
-        checkpoint=str(work / "best"),
+        checkpoint=str(best),
+        similarities=similarities,
     )
 
 
@@ -229,9 +201,14 @@ def dev_score(encoder: Encoder, pairs: ScoredPairs) -> float:
     return score.spearman
 
 
-def _prepare(spec: TrialSpec) -> None:
+def _prepare(spec: TrialSpec, ranks: Ranks) -> None:
     """Set what a reused worker may still hold from the trial before."""
-    torch.set_num_threads(spec.threads)
+    if spec.ranks != ranks.size:
+        raise UserError(
+            f"the trial is of {spec.ranks} devices, and here is one process: run it by "
+            "`embedsearch sweep`, or give --gpus-per-trial 1"
+        )
+    torch.set_num_threads(max(1, spec.threads // spec.ranks))
     if spec.device == "cpu":
         torch.use_deterministic_algorithms(True)
         deterministic.fill_uninitialized_memory = False  # type: ignore[attr-defined]

@@ -119,7 +119,7 @@ def make_setting(make_backbone: Callable[..., Path], tmp_path: Path) -> Callable
     from embedsearch.data.pairs import read_dev_pairs
     from embedsearch.encoder.backbone import describe, fingerprint
     from embedsearch.records import Source
-    from embedsearch.trial import Setting
+    from embedsearch.setting import Setting
 
     words = [
         "river",

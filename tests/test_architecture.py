@@ -26,6 +26,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "evaluation": {"encoder", "data"},
     "training": {"encoder", "data", "methods.base"},
     "feed": {"data", "methods.base"},
+    "setting": {"feed", "encoder", "methods.base"},
     "trial": {"feed", "data", "encoder", "evaluation", "training", "methods.base"},
     "sweep": {"trial", "presets", "methods.base"},
     "tracking": set(),
@@ -106,6 +107,17 @@ def test_importing_does_nothing() -> None:
         "import embedsearch, embedsearch.records, embedsearch.cli.app\n"
         "assert random.getstate() == before and threading.active_count() == 1\n"
         "heavy = {'torch', 'ray', 'mlflow', 'datasets', 'transformers'} & set(sys.modules)\n"
+        "assert not heavy, heavy\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_a_worker_imports_what_its_trial_needs() -> None:
+    """What runs a trial in a worker is light: torch comes with the trial that wants it."""
+    program = (
+        "import sys, embedsearch.sweep.search\n"
+        "heavy = {'torch', 'ray', 'optuna', 'mlflow', 'transformers'} & set(sys.modules)\n"
         "assert not heavy, heavy\n"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)

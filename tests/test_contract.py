@@ -14,7 +14,9 @@ from embedsearch import methods
 from embedsearch.data.pair_batches import DOCUMENT, SECOND, SENTENCE, TITLE
 from embedsearch.encoder.backbone import describe
 from embedsearch.encoder.model import Encoder
-from embedsearch.methods.base import Method, MethodConfig, resolve, total
+from embedsearch.methods.base import Method, MethodConfig, Views, resolve, total
+from embedsearch.training.chunks import CachedGradients
+from tests.gradients import InOneGraph, deviation, gradients
 
 SPACES = Path(__file__).parents[1] / "search_spaces"
 NAMES = sorted(path.stem for path in SPACES.glob("*.yaml"))
@@ -48,6 +50,12 @@ def small(found: type[Method]) -> MethodConfig:
     sizes = {"batch_size": 6, "projector_dim": 16, "k": 3, "negatives": 3, "projection_dim": 32}
     fields = found.Config.model_fields
     return found.Config(**{name: size for name, size in sizes.items() if name in fields})
+
+
+def every_term(found: type[Method]) -> MethodConfig:
+    """And with a language model where there can be one."""
+    config = small(found)
+    return config.model_copy(update={"beta": 0.1} if "beta" in type(config).model_fields else {})
 
 
 PARTS = {"sentences": [""], "pairs": ["", SECOND, DOCUMENT, TITLE]}
@@ -125,6 +133,40 @@ def test_terms_train_backbone_and_heads(found: type[Method], encoder: Encoder) -
         assert learns or parameter.ndim < 2 or any(idle in name for idle in IDLE), name
     reached = [p for p in encoder.parameters() if p.grad is not None and p.grad.abs().sum() > 0]
     assert len(reached) > 20
+
+
+def test_a_row_of_the_views_comes_from_a_row_of_the_batch(
+    found: type[Method], encoder: Encoder
+) -> None:
+    """So that a batch can be computed in chunks, and over devices."""
+    method = trained(found)(small(found), encoder).train()
+    texts = batch(found)
+    changed = {name: values.clone() for name, values in texts.items()}
+    for name in changed:
+        if name.endswith("input_ids"):
+            changed[name][0] += 100
+
+    def views(texts: dict[str, torch.Tensor]) -> Views:
+        torch.manual_seed(7)
+        return method.views(encoder, texts)
+
+    for before, after in zip(views(texts), views(changed), strict=True):
+        assert found.indivisible or torch.allclose(before[1:], after[1:], atol=1e-6)
+        assert not torch.equal(before[0], after[0])
+
+
+@pytest.mark.parametrize("chunk_size", [1, 2, 4])
+def test_gradients_in_chunks_are_those_of_the_batch(
+    chunk_size: int, found: type[Method], encoder: Encoder
+) -> None:
+    method = trained(found)(every_term(found), encoder).train()
+    parameters = list({id(p): p for p in [*encoder.parameters(), *method.parameters()]}.values())
+    chunks = CachedGradients(encoder, method, "fp32", parameters, chunk_size)
+    in_chunks = gradients(chunks, batch(found), parameters)
+    drawn_on = torch.get_rng_state()
+    at_once = InOneGraph(encoder, method, "fp32", chunk_size)
+    assert deviation(in_chunks, gradients(at_once, batch(found), parameters)) < 1e-5
+    assert torch.equal(drawn_on, torch.get_rng_state())
 
 
 def test_same_seed_same_terms(found: type[Method], encoder: Encoder) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import torch
+from scipy import stats
 
 from embedsearch import trial
 from embedsearch.errors import UserError
@@ -46,6 +47,9 @@ def test_trains_scores_and_leaves_a_checkpoint(
     encoder = Encoder.load(str(result.checkpoint), "mean")
     dev = trial._dev_pairs(spec.dev.location, spec.dev.fingerprint)
     assert trial.dev_score(encoder, dev) == result.best_score
+    similar = stats.spearmanr(result.similarities, dev.gold).statistic
+    assert 100 * similar == pytest.approx(result.best_score, abs=1e-6)
+    assert TrialResult.from_json(json.loads(json.dumps(result.to_json()))) == result
     opened = SentenceTransformer(str(result.checkpoint), device="cpu", local_files_only=True)
     theirs = torch.tensor(opened.encode(["a bird"]))
     torch.testing.assert_close(theirs, encoder.embed(["a bird"]), rtol=0, atol=1e-6)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import typer
 
 from embedsearch.cli.best import best
+from embedsearch.cli.compare import compare
+from embedsearch.cli.confirm import confirm
 from embedsearch.cli.evaluate import evaluate
 from embedsearch.cli.experiment import run
 from embedsearch.cli.plan import plan
@@ -19,5 +21,5 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for command in (sweep, plan, train, run, best, evaluate, ui, snapshot):
+for command in (sweep, plan, train, run, confirm, compare, best, evaluate, ui, snapshot):
     app.command()(command)

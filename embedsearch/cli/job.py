@@ -5,27 +5,18 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from embedsearch import trial
 from embedsearch.cli.change import Change
-from embedsearch.cli.options import Choices
-from embedsearch.cli.surroundings import Surroundings, surroundings
-from embedsearch.config import parse_overrides
-from embedsearch.errors import UserError
-from embedsearch.labels import assigned, count, labels, varied
-from embedsearch.methods.base import resolve
+from embedsearch.cli.pursuit import Pursuit
+from embedsearch.cli.surroundings import Surroundings
+from embedsearch.labels import assigned, labels, varied
 from embedsearch.place import Place
-from embedsearch.records import Scalar, Status, Sweep, TrialResult, TrialSpec, content_id
-from embedsearch.sweep.catalogue import find_space
-from embedsearch.sweep.region import GridPoints
-from embedsearch.sweep.search import draw
-from embedsearch.sweep.space import Space, load_space
+from embedsearch.records import Scalar, Status, Sweep, TrialResult, TrialSpec
+from embedsearch.sweep.search import Proposals
+from embedsearch.sweep.space import Space
 from embedsearch.tracking.ledger import StoreLedger
-
-EVERY_POINT = 1_000_000
-DRAWN_POINTS = 500
-"""How far back the best of a grid of ranges is looked for, in the order of its draws."""
 
 
 @dataclass(frozen=True)
@@ -34,9 +25,13 @@ class Job:
 
     space: Space
     surroundings: Surroundings
-    points: GridPoints
+    notes: Mapping[str, Scalar]
+    """What was done to the points."""
+    counted: str
+    """How many trials there are, and what became of the other points."""
     sweep: Sweep
     reused: Mapping[str, TrialResult]
+    pursuit: Pursuit
     refused: Sequence[str] = ()
     """Why points can't run on the backbone, for each of them."""
     change: Change | None = None
@@ -44,12 +39,26 @@ class Job:
 
     @property
     def sweeps(self) -> tuple[Sweep, ...]:
-        return (self.sweep,)
+        return (self.up_to_now(),)
+
+    def up_to_now(self) -> Sweep:
+        """The sweep with the trials that were proposed so far, and why it has ended if it has."""
+        proposals, ended = self.pursuit.proposals, self.pursuit.ended
+        specs = tuple(proposals.specs.values()) if proposals else self.sweep.specs
+        notes = {**self.sweep.notes, **({"ended": ended} if ended else {})}
+        return replace(self.sweep, specs=specs, notes=notes)
 
     @property
     def names(self) -> Mapping[str, str]:
-        """What trials are called, by spec id."""
+        """What trials are called, by spec id; those that are yet to be proposed have no name."""
+        if self.sweep.axes:
+            return {s.id: assigned(s.point.values, self.sweep.axes) for s in self.sweep.specs}
         return labels(self.sweep.specs)
+
+    @property
+    def to_run(self) -> Sequence[TrialSpec] | Proposals:
+        """What is left to run, or who proposes it; empty for nothing."""
+        return self.pursuit.to_run(self.missing)
 
     @property
     def missing(self) -> list[TrialSpec]:
@@ -58,48 +67,22 @@ class Job:
 
     def said(self, at_once: int) -> list[str]:
         """What is to run and what is not, in lines."""
-        points, known = self.points, len(self.reused)
-        trials = f"{self.sweep.method} {self.sweep.grid}: {count(len(self.sweep.specs), 'trial')}"
-        if points.left_out:
-            trials += f" of {points.total} ({points.left_out} left out by the cap)"
-        dropped = f", {points.duplicates} duplicates dropped" if points.duplicates else ""
-        excluded = f", {points.excluded} excluded by conditions" if points.excluded else ""
-        lines = [f"{trials}{dropped}{excluded}, {known} known, {len(self.missing)} to run, "
-                 f"{at_once} at once"]  # fmt: skip
+        to_run = "" if self.sweep.axes else f", {len(self.missing)} to run"
+        lines = [f"{self.sweep.method} {self.sweep.grid}: {self.counted}, {len(self.reused)} known"
+                 f"{to_run}, {at_once} at once"]  # fmt: skip
+        lines += self.pursuit.said(str(self.sweep.notes.get("search", "grid")))
         lines += [f"{n} can't run here: {reason}" for reason, n in Counter(self.refused).items()]
         lines += self.change.said() if self.change else []
         if "around" in self.sweep.notes:
             centre = json.loads(str(self.sweep.notes["centre"]))
             where = assigned(centre, varied(self.sweep.specs))
             lines.append(f"around {self.sweep.notes['around']}: {where}")
-        if "learning_rate_factor" in points.notes:
-            factor = points.notes["learning_rate_factor"]
+        if "learning_rate_factor" in self.notes:
+            factor = self.notes["learning_rate_factor"]
             lines.append(f"learning rate times {factor:g} (preset {self.sweep.preset})")
-        if "family" in points.notes:
-            lines.append(f"values for {points.notes['family']}")
+        if "family" in self.notes:
+            lines.append(f"values for {self.notes['family']}")
         return lines
-
-
-def make_job(choices: Choices, ledger: StoreLedger, gpus: float, address: str | None = None) -> Job:
-    """Lay out what ``choices`` ask for. Raises ``UserError`` before anything starts."""
-    space = load_space(find_space(choices.method))
-    if choices.grid is not None:
-        space.grid(choices.grid)  # a misspelt one before anything is read or made
-    needs = resolve(space.target).needs
-    layout = _Layout(
-        choices, space, surroundings(choices, gpus, address, space.name, needs), ledger
-    )
-    points, notes = layout.points()
-    specs, refused = layout.sorted_out(points)
-    reused = known(specs, ledger, layout.surroundings.place)
-    sweep = Sweep(
-        method=space.name,
-        grid=layout.grid or "single",
-        preset=layout.surroundings.preset.name,
-        specs=specs,
-        notes=notes,
-    )
-    return Job(space, layout.surroundings, points, sweep, reused, refused, layout.change(specs))
 
 
 def known(
@@ -115,114 +98,6 @@ def known(
         if spec_id not in reused:
             trial.forget(place, spec_id)
     return reused
-
-
-@dataclass(frozen=True)
-class _Layout:
-    choices: Choices
-    space: Space
-    surroundings: Surroundings
-    ledger: StoreLedger
-
-    @property
-    def grid(self) -> str | None:
-        """The grid that was asked for, else the space's first; None for a single trial."""
-        if self.choices.single:
-            return None
-        grid = self.choices.grid
-        return next(iter(self.space.grids)) if grid is None else grid
-
-    def points(self) -> tuple[GridPoints, dict[str, Scalar]]:
-        """The points to run, and what a reader of the sweep should know of them."""
-        grid = self.grid
-        centre, where = self._centre() if grid and self.space.grid(grid).around else (None, "")
-        points = self._points(grid, centre, self.choices.max_trials)
-        notes = {
-            "left_out": points.left_out,
-            "duplicates": points.duplicates,
-            "excluded": points.excluded,
-            **points.notes,
-        }
-        if centre is not None:
-            notes |= {"centre": json.dumps(dict(centre)), "around": where}
-        if self.choices.select is not None:
-            notes["selected_on_test"] = self.choices.select
-        return points, {**notes, "setting": self._setting_id()}
-
-    def specs(self, points: GridPoints) -> tuple[TrialSpec, ...]:
-        """The trials of those points that can run on the backbone."""
-        return self.sorted_out(points)[0]
-
-    def sorted_out(self, points: GridPoints) -> tuple[tuple[TrialSpec, ...], list[str]]:
-        """Those trials, and why the other points can't run; ``UserError`` where none can."""
-        specs: list[TrialSpec] = []
-        refused: list[UserError] = []
-        for point in points.points:
-            try:
-                specs.append(self.surroundings.setting.spec(point))
-            except UserError as error:
-                refused.append(error)
-        if refused and not specs:
-            raise refused[0]
-        return tuple(specs), list(map(str, refused))
-
-    def change(self, specs: Sequence[TrialSpec]) -> Change | None:
-        """What is new in the grid, and what has left it, since it was swept in this setting."""
-        if self.grid is None:
-            return None
-        earlier = self.ledger.earlier(self.space.name, self.grid, self._setting_id())
-        now = {spec.id for spec in specs}
-        if earlier <= now:
-            return Change.since(earlier, now, now)
-        grid = self.space.grid(self.grid)
-        many = len(earlier | now) if grid.is_drawn else EVERY_POINT
-        centre = self._centre()[0] if grid.around else None
-        whole = self.specs(self._points(self.grid, centre, many))
-        return Change.since(earlier, now, {spec.id for spec in whole})
-
-    def _points(
-        self, grid: str | None, centre: Mapping[str, Scalar] | None, max_trials: int | None
-    ) -> GridPoints:
-        overrides = parse_overrides(self.choices.overrides or [])
-        if self.choices.pooling is not None:
-            if "pooling" in overrides:
-                raise UserError("--pooling and pooling=… say the same: give one of them")
-            overrides["pooling"] = self.choices.pooling
-        return self.space.points(
-            grid,
-            preset=self.surroundings.preset,
-            overrides=overrides,
-            centre=centre,
-            family=self.surroundings.setting.facts.architecture,
-            max_trials=max_trials,
-            draw=draw,
-        )
-
-    def _centre(self) -> tuple[Mapping[str, Scalar] | None, str]:
-        """The point a fine grid lies around, and what to say of it."""
-        if self.choices.around is not None:
-            return self.ledger.point(self.choices.around).values, f"run {self.choices.around}"
-        for notes in self.ledger.unfinished(self.space.name, str(self.grid)):
-            if notes.get("setting") == self._setting_id():
-                return json.loads(str(notes["centre"])), str(notes["around"])
-        return self._best_of(self.space.grid(str(self.grid)).around)
-
-    def _best_of(self, grid: str) -> tuple[Mapping[str, Scalar] | None, str]:
-        many = DRAWN_POINTS if self.space.grid(grid).is_drawn else EVERY_POINT
-        specs = self.specs(self._points(grid, None, many))
-        results = self.ledger.results(specs)
-        best = best_of(specs, results)
-        if best is None:
-            return None, ""
-        spec, result = best
-        return spec.point.values, f"the best of {grid}, {result.best_score:.2f}"
-
-    def _setting_id(self) -> str:
-        """Names what two commands must share for one to go on with the other's centre."""
-        setting = self.surroundings.setting
-        sources = [s.fingerprint for s in (setting.backbone, setting.corpus, setting.dev)]
-        how = [setting.steps, setting.epochs, setting.eval_steps, setting.seed, setting.device]
-        return content_id([*sources, *how, setting.precision, sorted(self.choices.overrides or [])])
 
 
 def best_of(

@@ -52,7 +52,10 @@ class SettingChoices:
     precision: Annotated[str | None, Option(help="auto, fp32 or bf16.")] = None
     cpus_per_trial: Annotated[int | None, Option(min=1, help="CPU threads a trial.")] = None
     gpus_per_trial: Annotated[
-        float | None, Option(min=0, help="GPUs a trial; a fraction shares one.")
+        float | None, Option(min=0, help="GPUs a trial: a part of one, or several for each batch.")
+    ] = None
+    chunk_size: Annotated[
+        int | None, Option(min=1, help="Rows encoded at once, where a batch does not fit.")
     ] = None
     encoding: Annotated[str, Option(help="Of the corpus file.")] = "utf-8"
     column: Annotated[str | None, Option(help="Of the sentences, in a table or JSON Lines.")] = None
@@ -80,6 +83,19 @@ class Choices(SettingChoices):
     pooling: Annotated[
         str | None, Option(help="cls, eos, mean, first_last, top2; frozen: static.")
     ] = None
+    search: Annotated[
+        str, Option(help="grid, random, or Optuna's tpe, gp, cmaes, … over the same space.")
+    ] = "grid"
+    stop: Annotated[
+        str, Option(help="Early, by rungs of steps: asha, hyperband, median, topk[=N]; none.")
+    ] = "none"
+    budget: Annotated[
+        str | None, Option(metavar="200trials|2h|40gpu-h", help="What the sweep may cost.")
+    ] = None
+    search_seed: Annotated[int, Option(min=0, help="Of what is proposed; not the trials'.")] = 0
+    cold: Annotated[
+        bool, Option("--cold", help="A searcher that knows no earlier trial and no paper.")
+    ] = False
     single: bool = False
     """One trial at the method's defaults, no grid. Not an option: the command decides."""
 

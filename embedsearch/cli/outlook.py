@@ -6,9 +6,10 @@ from dataclasses import replace
 
 from rich.console import Console
 
-from embedsearch.cli.job import Job, make_job
+from embedsearch.cli.job import Job
+from embedsearch.cli.layout import make_job, stages
 from embedsearch.cli.options import Choices
-from embedsearch.labels import duration, labels
+from embedsearch.labels import count, duration
 from embedsearch.report.live import outcome
 from embedsearch.sweep import search
 from embedsearch.tracking.ledger import StoreLedger
@@ -21,10 +22,11 @@ def show_plan(choices: Choices, store: str | None) -> None:
     ledger = StoreLedger(opened)
     choices = replace(choices, storage=choices.storage or opened.storage)
     resources = search.local_resources()
+    choices = replace(choices, grid=stages(choices)[0])
     job = make_job(choices, ledger, resources["GPU"])
     at_once = search.trials_at_once(resources, job.surroundings.cluster)
     console = Console(highlight=False, markup=False)
-    names = labels(job.sweep.specs)
+    names = job.names
     console.print(job.surroundings.said, *job.said(at_once), sep="\n", soft_wrap=True)
     for spec in job.sweep.specs:
         known = job.reused.get(spec.id)
@@ -35,16 +37,26 @@ def show_plan(choices: Choices, store: str | None) -> None:
 
 def _cost(job: Job, seconds_per_step: float | None, at_once: int) -> str:
     """The rest's device time and wall time, by what finished trials took."""
-    steps = sum(spec.total_steps for spec in job.missing)
-    if not job.missing:
+    proposals, budget = job.pursuit.proposals, job.pursuit.budget
+    each = [spec.total_steps for spec in job.missing]
+    if proposals and not proposals.is_at_its_end:
+        each = [proposals.example.total_steps]
+        if proposals.limit is not None:
+            each *= proposals.limit - len(job.reused)
+    if not each:
         return "Nothing is left to run."
+    steps, most = sum(each), "at most " if proposals or job.pursuit.stopping.is_early else ""
+    trials = count(len(each), "trial")
+    if proposals and proposals.limit is None:
+        most, trials = "", "a trial"
     if seconds_per_step is None:
         return (
-            f"Cost: {steps:,} steps in {len(job.missing)} trials; how long a step takes is known "
-            f"once a trial of {job.space.name} has finished."
+            f"Cost: {most}{steps:,} steps in {trials}; how long a step takes is known once a trial "
+            f"of {job.space.name} has finished."
         )
     seconds = steps * seconds_per_step
-    return (
-        f"Cost: {steps:,} steps in {len(job.missing)} trials, about {duration(seconds)} of trial "
-        f"time, {duration(seconds / at_once)} with {at_once} at once (start-up apart)."
-    )
+    cost = f"Cost: {most}{steps:,} steps in {trials}, about {duration(seconds)} of trial time"
+    if budget:
+        many = budget.enough_for(seconds / len(each), at_once, job.surroundings.place.devices)
+        cost += f"; the budget of {budget.written} is enough for about {count(many, 'trial')}"
+    return f"{cost}, {duration(seconds / at_once)} with {at_once} at once (start-up apart)."

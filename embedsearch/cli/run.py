@@ -1,56 +1,27 @@
-"""Running a job: the one place where sweep, store and view meet."""
+"""The commands that run trials, each from its choices to its exit code."""
 
 from __future__ import annotations
 
-import json
-import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, replace
-from statistics import fmean
-from typing import Protocol
-
-from rich.console import Console
+from dataclasses import replace
+from typing import Any
 
 from embedsearch import trial
-from embedsearch.cli.job import Job, make_job
-from embedsearch.cli.observers import ByMethod, Everyone, UntilFull
-from embedsearch.cli.options import C, Choices, SettingChoices
+from embedsearch.cli.confirmation import find_leaders
+from embedsearch.cli.layout import make_job, stages
+from embedsearch.cli.observers import UntilFull
+from embedsearch.cli.options import Choices, SettingChoices
+from embedsearch.cli.output import Output, Run, ToRun, kept, write_json
+from embedsearch.cli.pursuit import Pursuit
 from embedsearch.cli.study import make_study
-from embedsearch.cli.surroundings import Surroundings
-from embedsearch.errors import UserError
-from embedsearch.place import Place
-from embedsearch.records import Observer, Sweep, TrialResult, TrialSpec
-from embedsearch.report.live import LiveView, PlainView
-from embedsearch.report.summary import Summary
+from embedsearch.cli.surroundings import Site
+from embedsearch.records import Observer
+from embedsearch.report.confirmation_table import show_confirmation
 from embedsearch.report.tables import show_comparison
 from embedsearch.sweep import search
 from embedsearch.sweep.experiment import Experiment
-from embedsearch.tracking.guarded import Guarded
-from embedsearch.tracking.ledger import StoreLedger
 from embedsearch.tracking.store import Store
-from embedsearch.tracking.writer import Writer
-
-Results = Mapping[str, TrialResult]
-Run = Callable[[Sequence[TrialSpec], Observer], object]
-"""Runs specs and tells the observer; whatever stops it, what ended was told."""
-
-
-class Work(Protocol):
-    """What a command is to run: at most one sweep of each method."""
-
-    @property
-    def surroundings(self) -> Surroundings: ...
-    @property
-    def sweeps(self) -> Sequence[Sweep]: ...
-    @property
-    def reused(self) -> Results: ...
-    @property
-    def names(self) -> Mapping[str, str]:
-        """What trials are called, by spec id."""
-
-    def said(self, at_once: int) -> list[str]:
-        """What is to run and what is not, in lines."""
 
 
 def run_sweep(
@@ -58,14 +29,27 @@ def run_sweep(
 ) -> int:
     """Run what ``choices`` ask for over Ray, and give the exit code.
 
-    A cluster of our own is started only where something is left to run.
+    A cluster of our own is started only where something is left to run. ``A-then-B`` is a grid
+    and, once all of it has run, the one around its best.
     """
-    output = Output(Store.open(store), _kept(keep), as_json)
+    output = Output(Store.open(store), kept(keep), as_json)
     choices = output.beside_the_store(choices)
+    code, ends = 0, []
     with _reached(address) as resources:
-        job = make_job(choices, output.ledger, resources.get("GPU", 0), address)
-        at_once = search.trials_at_once(resources, job.surroundings.cluster)
-        return output.conclude(job, _over_ray(job.surroundings), at_once)
+        for grid in stages(choices):
+            choices = replace(choices, grid=grid)
+            job = make_job(choices, output.ledger, resources.get("GPU", 0), address)
+            at_once = search.trials_at_once(resources, job.surroundings.cluster)
+            run = _over_ray(job.surroundings, job.pursuit)
+            ends.append(output.concluded(job, run, at_once))
+            code = ends[-1].exit_code()
+            if not as_json:
+                output.say(ends[-1])
+            if code:
+                break
+    if as_json:
+        output.say(ends[-1], before=ends[:-1])
+    return code
 
 
 def run_experiment(
@@ -79,7 +63,7 @@ def run_experiment(
     as_json: bool,
 ) -> int:
     """Run what is missing of a table in one Ray session, print it, and give the exit code."""
-    output = Output(Store.open(store), _kept(keep), as_json)
+    output = Output(Store.open(store), kept(keep), as_json)
     choices = output.beside_the_store(choices)
     with _reached(address) as resources:
         gpus = resources.get("GPU", 0)
@@ -88,10 +72,37 @@ def run_experiment(
         results = output.carry_out(study, _over_ray(study.surroundings), at_once)
     comparison = study.compared(results)
     if as_json:
-        _write_json(comparison.to_json())
+        write_json(comparison.to_json())
     else:
         show_comparison(output.console, comparison.to_json())
     return comparison.exit_code()
+
+
+def run_confirmation(
+    method: str,
+    top: int,
+    seeds: int,
+    choices: SettingChoices,
+    *,
+    address: str | None,
+    store: str | None,
+    keep: str,
+    as_json: bool,
+) -> int:
+    """Run what is missing of a confirmation, say how sure it is, and give the exit code."""
+    output = Output(Store.open(store), kept(keep), as_json)
+    choices = output.beside_the_store(choices)
+    with _reached(address) as resources:
+        gpus = resources.get("GPU", 0)
+        leaders = find_leaders(method, top, seeds, choices, output.ledger, gpus, address)
+        at_once = search.trials_at_once(resources, leaders.surroundings.cluster)
+        results = output.carry_out(leaders, _over_ray(leaders.surroundings), at_once)
+    confirmation = leaders.concluded(results, output.ledger)
+    if as_json:
+        write_json(confirmation.to_json())
+    else:
+        show_confirmation(output.console, confirmation.to_json())
+    return confirmation.exit_code()
 
 
 def run_one(choices: Choices, *, store: str | None, as_json: bool) -> int:
@@ -100,13 +111,16 @@ def run_one(choices: Choices, *, store: str | None, as_json: bool) -> int:
     choices = output.beside_the_store(choices)
     job = make_job(choices, output.ledger, search.local_resources().get("GPU", 0))
 
-    def in_process(specs: Sequence[TrialSpec], observer: Observer) -> None:
+    def in_process(specs: ToRun, observer: Observer) -> None:
+        assert not isinstance(specs, search.Proposals)
         for spec in specs:
             observer.trial_started(spec)
             result = trial.run(spec, job.surroundings.place, lambda m: observer.measured(spec, m))  # noqa: B023
             observer.trial_ended(spec, result)
 
-    return output.conclude(job, in_process, at_once=1)
+    end = output.concluded(job, in_process, at_once=1)
+    output.say(end)
+    return end.exit_code()
 
 
 @contextmanager
@@ -119,102 +133,19 @@ def _reached(address: str | None) -> Iterator[Mapping[str, float]]:
             yield resources
 
 
-def _over_ray(surroundings: Surroundings) -> Run:
+def _over_ray(surroundings: Site, pursuit: Pursuit | None = None) -> Run:
     """Runs specs in one Ray session, of its own where no cluster was joined."""
     cluster = surroundings.cluster
+    how: dict[str, Any] = {}
+    if pursuit:
+        how = {
+            "stopping": pursuit.stopping,
+            "meter": pursuit.meter,
+            "before": pursuit.curves,
+        }
 
-    def run(specs: Sequence[TrialSpec], observer: Observer) -> None:
+    def run(specs: ToRun, observer: Observer) -> None:
         with nullcontext() if cluster.address else search.connected(cluster):
-            search.run_trials(specs, surroundings.place, cluster, UntilFull(observer))
+            search.run_trials(specs, surroundings.place, cluster, UntilFull(observer), **how)
 
     return run
-
-
-@dataclass(frozen=True)
-class Output:
-    """Where a job's results go: the store, and the terminal or a program."""
-
-    store: Store
-    keep: int | None
-    as_json: bool
-
-    @property
-    def ledger(self) -> StoreLedger:
-        return StoreLedger(self.store)
-
-    @property
-    def console(self) -> Console:
-        return Console(stderr=self.as_json, highlight=False, markup=False)
-
-    def beside_the_store(self, choices: C) -> C:
-        """``choices`` with the storage that belongs to the store, unless they name another."""
-        return replace(choices, storage=choices.storage or self.store.storage)
-
-    def conclude(self, job: Job, run: Run, at_once: int) -> int:
-        """Run what is missing, show it, and say how it ended; the exit code."""
-        return self._say(Summary(job.sweep, self.carry_out(job, run, at_once)))
-
-    def carry_out(self, work: Work, run: Run, at_once: int) -> Results:
-        """Run what is missing, showing and recording it; all results by spec id."""
-        console = self.console
-        console.print(work.surroundings.said, *work.said(at_once), sep="\n", soft_wrap=True)
-        missing = [s for sweep in work.sweeps for s in sweep.specs if s.id not in work.reused]
-        view = (LiveView if console.is_terminal else PlainView)(
-            console, at_once, _seconds_a_trial(missing, self.ledger), work.names
-        )
-        place = work.surroundings.place
-        writers = {sweep.method: self._writer(place) for sweep in work.sweeps}
-        observer = Everyone(view, ByMethod(writers))
-        for sweep in work.sweeps:
-            observer.sweep_started(sweep, _of(sweep, work.reused))
-        for spec_id in work.reused:
-            trial.tidy(place, spec_id)
-        try:
-            if missing:
-                run(missing, observer)
-        except KeyboardInterrupt:
-            pass
-        finally:
-            with search.unstoppable():
-                for sweep in work.sweeps:
-                    observer.sweep_ended(sweep, _of(sweep, view.results))
-        return view.results
-
-    def _writer(self, place: Place) -> Observer:
-        def stored(spec: TrialSpec) -> None:
-            trial.tidy(place, spec.id)
-
-        return Guarded(self.store, Writer(self.store, keep=self.keep, stored=stored))
-
-    def _say(self, summary: Summary) -> int:
-        kept = self.ledger.results(summary.sweep.specs)
-        checkpoints = {key: r.checkpoint for key, r in kept.items() if r.checkpoint is not None}
-        if self.as_json:
-            _write_json(summary.to_json(checkpoints))
-        else:
-            self.console.print(*summary.lines(checkpoints), sep="\n", soft_wrap=True)
-        return summary.exit_code()
-
-
-def _kept(keep: str) -> int | None:
-    if keep == "all":
-        return None
-    if keep.isdecimal() and int(keep) > 0:
-        return int(keep)
-    raise UserError(f"--keep {keep}: give a number of checkpoints from 1, or all")
-
-
-def _of(sweep: Sweep, results: Results) -> Results:
-    return {spec.id: results[spec.id] for spec in sweep.specs if spec.id in results}
-
-
-def _seconds_a_trial(specs: Sequence[TrialSpec], ledger: StoreLedger) -> float | None:
-    """The mean over those that train; None where a method's pace is not known."""
-    steps = [(spec.point.method, spec.total_steps) for spec in specs if spec.total_steps]
-    pace = {method: ledger.seconds_per_step(method) for method, _ in steps}
-    costs = [seconds * count for method, count in steps if (seconds := pace[method]) is not None]
-    return fmean(costs) if costs and len(costs) == len(steps) else None
-
-
-def _write_json(value: object) -> None:
-    sys.stdout.write(json.dumps(value, indent=1, allow_nan=False) + "\n")

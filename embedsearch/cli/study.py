@@ -12,11 +12,11 @@ from embedsearch.errors import UserError
 from embedsearch.methods.base import Needs, resolve
 from embedsearch.records import Point, Sweep, TrialResult, TrialSpec
 from embedsearch.report.comparison import Comparison, Line, names
+from embedsearch.setting import Setting
 from embedsearch.sweep.experiment import Experiment, Row
 from embedsearch.sweep.region import GridPoints
 from embedsearch.sweep.search import draw
 from embedsearch.tracking.ledger import StoreLedger
-from embedsearch.trial import Setting
 
 
 @dataclass(frozen=True)
@@ -31,6 +31,12 @@ class Study:
     sweeps: tuple[Sweep, ...]
     """One for each method."""
     reused: Mapping[str, TrialResult]
+
+    @property
+    def to_run(self) -> list[TrialSpec]:
+        """What the ledger doesn't know."""
+        specs = {spec.id: spec for sweep in self.sweeps for spec in sweep.specs}
+        return [spec for spec in specs.values() if spec.id not in self.reused]
 
     @property
     def names(self) -> Mapping[str, str]:

@@ -16,19 +16,25 @@ from embedsearch.methods.base import Needs
 from embedsearch.place import Place
 from embedsearch.presets import WORDS, Preset, load_preset
 from embedsearch.records import Source
+from embedsearch.setting import Setting
 from embedsearch.sweep.search import Cluster
-from embedsearch.trial import Setting
 
 
 @dataclass(frozen=True)
-class Surroundings:
-    """Where and on what a command's trials run, and one line that says so."""
+class Site:
+    """Where a command's trials run, and one line that says so, and on what."""
 
-    preset: Preset
-    setting: Setting
     cluster: Cluster
     place: Place
     said: str
+
+
+@dataclass(frozen=True)
+class Surroundings(Site):
+    """And on what they run."""
+
+    preset: Preset
+    setting: Setting
 
 
 def surroundings(
@@ -42,12 +48,11 @@ def surroundings(
     preset, why = _preset(choices, gpus, method, needs)
     _must_hold(preset, choices, method, needs)
     trains = needs != "nothing"
-    device = _device(preset.device, gpus)
+    device = device_of(preset.device, gpus)
     precision = _precision(preset.precision, device)
-    gpus_each = preset.gpus_per_trial if preset.gpus_per_trial is not None else 1.0
-    gpus_each = gpus_each if device == "cuda" else 0.0
-    cluster = Cluster(address, preset.cpus_per_trial, gpus_each)
-    place = Place(_storage(choices), gpus_each or preset.cpus_per_trial)
+    cluster, place = site(
+        choices.storage, address, device, preset.cpus_per_trial, preset.gpus_per_trial
+    )
     facts = describe(preset.backbone)
     print_of = fingerprint(Path(facts.location))
     backbone = Source(facts.location, print_of, _name(preset.backbone))
@@ -69,6 +74,8 @@ def surroundings(
         precision=precision,
         threads=preset.cpus_per_trial,
         cache=place.cache,
+        chunk_size=preset.chunk_size,
+        ranks=_ranks(cluster.gpus_per_trial),
     )
     length = f"{preset.steps} steps" if preset.steps else f"{preset.epochs:g} epochs"
     parts = [
@@ -78,12 +85,21 @@ def surroundings(
         f"dev {dev.name} ({len(dev):,} pairs"
         + (", a TEST set: its scores prove nothing afterwards)" if dev.is_test else ")"),
         f"{device} {precision}, {preset.cpus_per_trial} CPU"
-        + (f" and {gpus_each:g} GPU" if gpus_each else "")
+        + (f" and {cluster.gpus_per_trial:g} GPU" if cluster.gpus_per_trial else "")
         + " a trial",
+        *([f"at most {preset.chunk_size} rows at once"] if preset.chunk_size else []),
         *([f"{length}, dev score every {preset.eval_steps}"] if trains else []),
         f"seed {preset.seed}",
     ]
-    return Surroundings(preset, setting, cluster, place, " · ".join(parts))
+    return Surroundings(cluster, place, " · ".join(parts), preset, setting)
+
+
+def site(
+    storage: Path | None, address: str | None, device: str, cpus: int, gpus: float | None
+) -> tuple[Cluster, Place]:
+    """Where trials of so many CPUs and GPUs run (None: one, on a GPU), and keep what they need."""
+    gpus_each = (1.0 if gpus is None else gpus) if device == "cuda" else 0.0
+    return Cluster(address, cpus, gpus_each), Place(_storage(storage), gpus_each or cpus)
 
 
 def on_sentences(setting: Setting) -> Setting:
@@ -103,7 +119,7 @@ def _preset(choices: SettingChoices, gpus: float, method: str, needs: Needs) -> 
         key: getattr(choices, key)
         for key in (
             "backbone", "corpus", "dev", "steps", "eval_steps", "seed", "device", "precision",
-            "cpus_per_trial", "gpus_per_trial",
+            "cpus_per_trial", "gpus_per_trial", "chunk_size",
         )
         if getattr(choices, key) is not None
     }  # fmt: skip
@@ -154,7 +170,8 @@ def _must_hold(preset: Preset, choices: SettingChoices, method: str, needs: Need
         )
 
 
-def _device(wanted: str, gpus: float) -> str:
+def device_of(wanted: str, gpus: float) -> str:
+    """``cpu`` or ``cuda``; ``UserError`` where that isn't there."""
     if wanted == "cuda" and not gpus:
         raise UserError("device cuda: there is no GPU to run on; give --device cpu")
     return ("cuda" if gpus else "cpu") if wanted == "auto" else wanted
@@ -162,6 +179,14 @@ def _device(wanted: str, gpus: float) -> str:
 
 def _precision(wanted: str, device: str) -> str:
     return ("bf16" if device == "cuda" else "fp32") if wanted == "auto" else wanted
+
+
+def _ranks(gpus_each: float) -> int:
+    if gpus_each > 1 and not gpus_each.is_integer():
+        raise UserError(
+            f"--gpus-per-trial {gpus_each:g}: above one it is a whole number, a process on each"
+        )
+    return max(1, int(gpus_each))
 
 
 def _nothing(preset: Preset, choices: SettingChoices, place: Place) -> tuple[Source, int]:
@@ -204,13 +229,13 @@ _GIVE = {
 }
 
 
-def _storage(choices: SettingChoices) -> Path:
-    if re.match(r"\w{2,}:/", str(choices.storage)):
+def _storage(chosen: Path | None) -> Path:
+    if re.match(r"\w{2,}:/", str(chosen)):
         raise UserError(
-            f"--storage {choices.storage}: it is a folder that all nodes see, and no bucket's "
+            f"--storage {chosen}: it is a folder that all nodes see, and no bucket's "
             "address; mount the bucket or a shared file system, and name the folder"
         )
-    folder = (choices.storage or Path(".embedsearch")).expanduser().absolute()
+    folder = (chosen or Path(".embedsearch")).expanduser().absolute()
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:

@@ -101,7 +101,8 @@ class Method(nn.Module):
 
     A subclass gives ``Config``, ``views`` and ``terms``, and makes its heads in ``__init__``. The
     training loop stands between ``views`` and ``terms``, so that it may encode in chunks or gather
-    over devices while a contrast still sees the whole batch.
+    over devices while a contrast still sees the whole batch. Row i of each view comes from row i of
+    the batch alone; ``terms`` sees all rows.
     """
 
     Config: ClassVar[type[MethodConfig]]
@@ -112,6 +113,9 @@ class Method(nn.Module):
     """Of backbones that it can train."""
     fitted: ClassVar[bool] = False
     """Whether one ``fit`` takes the place of all steps."""
+    indivisible: ClassVar[str] = ""
+    """Why ``views`` wants a whole batch at once, for a method where they mix its rows (batch norm
+    in the encoder, say); a batch of any other may be computed in chunks and on several devices."""
     revision: ClassVar[int] = 0
     """Raised where a shipped method's own numbers change; a change to those of all raises
     ``NUMERICS``."""

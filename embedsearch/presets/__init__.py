@@ -54,7 +54,9 @@ class Preset(BaseModel):
     precision: Literal["auto", "fp32", "bf16"] = "auto"
     cpus_per_trial: int = Field(1, ge=1)
     gpus_per_trial: float | None = Field(None, ge=0)
-    """None: 1 where trials run on a GPU, else 0."""
+    """None: 1 where trials run on a GPU, else 0. Several share each batch of a trial."""
+    chunk_size: int | None = Field(None, ge=1)
+    """Rows that a device encodes at once; None for all of a batch."""
     max_trials: Cap | None = None
     """The most trials of any grid that has no cap of its own."""
     values: dict[str, Any] = {}

@@ -12,7 +12,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from embedsearch.labels import duration, labels
+from embedsearch.labels import assigned, duration, labels
 from embedsearch.records import Measurement, Status, Sweep, TrialResult, TrialSpec
 
 Results = Mapping[str, TrialResult]
@@ -42,17 +42,20 @@ class Board:
         self.given_names = names or {}
         self.names: dict[str, str] = {}
         self.best: tuple[float, str] | None = None
+        self.axes: tuple[str, ...] = ()
         self.begun = time.monotonic()
 
     def sweep_started(self, sweep: Sweep, reused: Results) -> None:
         self.names |= {**labels(sweep.specs), **self.given_names}
-        self.total += len(sweep.specs)
+        self.axes = sweep.axes
+        self.total += max(len(sweep.specs), sweep.limit or 0)
         self.reused += len(reused)
         self.results |= reused
         for result in reused.values():
             self._see(result.spec_id, result.best_score)
 
     def trial_started(self, spec: TrialSpec) -> None:
+        self.names.setdefault(spec.id, assigned(spec.point.values, self.axes))
         self.running[spec.id] = spec
 
     def measured(self, spec: TrialSpec, measurement: Measurement) -> None:
@@ -68,7 +71,12 @@ class Board:
 
     @property
     def failed(self) -> int:
-        return sum(result.status is not Status.FINISHED for result in self.results.values())
+        well = (Status.FINISHED, Status.STOPPED)
+        return sum(result.status not in well for result in self.results.values())
+
+    @property
+    def stopped(self) -> int:
+        return sum(result.status is Status.STOPPED for result in self.results.values())
 
     @property
     def seconds_left(self) -> float | None:
@@ -84,10 +92,12 @@ class Board:
     def line(self) -> str:
         """``5/12 done, 2 running, 0 failed, best 58.31 (alpha=0.1), 1m10s left``."""
         done = len(self.results)
+        of = f"/{self.total}" if self.total else ""
         parts = [
-            f"{done}/{self.total} done",
+            f"{done}{of} done",
             f"{len(self.running)} running",
             f"{self.failed} failed",
+            *([f"{self.stopped} stopped early"] if self.stopped else []),
         ]
         if self.best:
             parts.append(f"best {self.best[0]:.2f} ({self.best[1]})")

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from embedsearch.labels import labels
+from embedsearch.labels import assigned, count, labels
 from embedsearch.records import Status, Sweep, TrialResult, TrialSpec
+from embedsearch.report.rungs import DEV, Agreement, agreements
 
 Results = Mapping[str, TrialResult]
 TIE = 0.005
@@ -21,6 +22,10 @@ class Summary:
 
     sweep: Sweep
     results: Results
+    rungs: tuple[int, ...] = ()
+    """Steps at which a rule compared trials, to stop some."""
+    curves: Mapping[str, Mapping[int, float]] = field(default_factory=dict)
+    """Of trials whose results have none, for they ran before."""
 
     @property
     def ranked(self) -> list[tuple[TrialSpec, TrialResult]]:
@@ -39,7 +44,8 @@ class Summary:
     @property
     def failures(self) -> Counter[str]:
         """How many trials failed, by status and reason; each cause once."""
-        failed = [r for r in self.results.values() if r.status is not Status.FINISHED]
+        ended_well = (Status.FINISHED, Status.STOPPED)
+        failed = [r for r in self.results.values() if r.status not in ended_well]
         return Counter(f"{result.status}: {result.reason}" for result in failed)
 
     @property
@@ -59,9 +65,29 @@ class Summary:
         best = self.ranked[0][1]
         return (best.best_score or 0.0) > (best.start_score or 0.0)
 
+    @property
+    def ended(self) -> str:
+        """Why it is at its end though trials may be left; empty where it isn't."""
+        return str(self.sweep.notes.get("ended", ""))
+
+    @property
+    def stopped(self) -> int:
+        """Trials that a rule stopped early."""
+        return sum(result.status is Status.STOPPED for result in self.results.values())
+
+    @property
+    def agreement(self) -> list[Agreement]:
+        """How far each rung ranked the trials as the next did, and the last as their ends."""
+        curves = dict(self.curves) | {
+            key: {m.step: m.metrics[DEV] for m in result.history if DEV in m.metrics}
+            for key, result in self.results.items()
+            if result.history
+        }
+        return agreements(curves, self.rungs)
+
     def exit_code(self) -> int:
         """130 when it was stopped, 1 when no trial has a score, else 0."""
-        if self.missing:
+        if self.missing and not self.ended:
             return 130
         return 0 if self.ranked else 1
 
@@ -75,6 +101,8 @@ class Summary:
             "notes": dict(self.sweep.notes),
             "trials": len(self.sweep.specs),
             "not_run": self.missing,
+            "stopped_early": self.stopped,
+            "rungs": [asdict(each) for each in self.agreement],
             "failures": dict(self.failures),
             "beats_untrained": self.beats_untrained if ranked and self.trained else None,
             "ties": [spec.id for spec in self.ties],
@@ -88,7 +116,7 @@ class Summary:
         out = [*self._said_of_failures()]
         if not ranked:
             return [*out, "No trial has a score, so there is no best."]
-        names = labels(self.sweep.specs)
+        names = self._names()
         spec, best = ranked[0]
         which = f" with {names[spec.id]}" if len(names) > 1 else ""
         out.append(f"Best of {len(ranked)}: {_score(best)}{which}")
@@ -96,11 +124,27 @@ class Summary:
         if spec.id in checkpoints:
             out.append(f"Checkpoint: {checkpoints[spec.id]}")
         out += [f"  {_score(result)}  {names[s.id]}" for s, result in ranked[1:top]]
-        return [*out, *self._said_of_ties(names), *([] if self.missing else self._next())]
+        return [
+            *out,
+            *self._said_of_ties(names),
+            *([] if self.missing and not self.ended else self._next()),
+        ]
+
+    def _names(self) -> dict[str, str]:
+        axes = self.sweep.axes
+        if not axes:
+            return labels(self.sweep.specs)
+        return {spec.id: assigned(spec.point.values, axes) for spec in self.sweep.specs}
 
     def _said_of_failures(self) -> list[str]:
         out = [f"{count} failed: {reason}" for reason, count in self.failures.most_common()]
-        if self.missing:
+        if self.stopped:
+            out.append(f"{self.stopped} of {len(self.results)} stopped early")
+            out += [str(each) for each in self.agreement]
+        if self.ended:
+            cut = f", {count(self.missing, 'trial')} cut off or not begun" if self.missing else ""
+            out.append(f"Ended: {self.ended}{cut}; a larger one goes on from here.")
+        elif self.missing:
             out.append(
                 f"Stopped: {self.missing} of {len(self.sweep.specs)} trials are left; give the "
                 "same command again to go on."

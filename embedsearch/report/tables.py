@@ -18,7 +18,8 @@ def show_ranking(console: Console, method: str, ranking: Mapping[str, Any]) -> N
     show_line(console, f"{method}: best of {count(ranking['points'], 'point')} on {group['name']}")
     show_line(console, f"scores: {group['protocol']}")
     varying = set(ranking["varying"]) or set(entries[0]["values"])
-    rows = [_row(rank, entry, varying) for rank, entry in enumerate(entries, 1)]
+    told = any(entry["confirmed"] for entry in entries)
+    rows = [_row(rank, entry, varying, told) for rank, entry in enumerate(entries, 1)]
     if console.is_terminal:
         show_rows(console, rows)
     else:
@@ -55,11 +56,14 @@ def mean_and_spread(scores: Sequence[float], mean: float, sd: float | None) -> s
     return f"{mean:.2f}" if sd is None else f"{mean:.2f} ± {sd:.2f} (n={len(scores)})"
 
 
-def _row(rank: int, entry: Mapping[str, Any], varying: Iterable[str]) -> dict[str, str]:
+def _row(rank: int, entry: Mapping[str, Any], varying: Iterable[str], told: bool) -> dict[str, str]:
+    """``told``: whether any of them is confirmed, so that it must be said which."""
     start = entry["start_score"]
+    kind = {"confirmed": "yes" if entry["confirmed"] else "no"} if told else {}
     return {
         "rank": str(rank),
         "score": mean_and_spread(entry["scores"], entry["score"], entry["sd"]),
+        **kind,
         "untrained": "none" if start is None else f"{start:.2f}",
         "hyperparameters": assigned(entry["values"], sorted(varying)),
         "seed": ", ".join(str(seed) for seed in entry["seeds"]),
@@ -133,6 +137,11 @@ def _remarks(ranking: Mapping[str, Any]) -> list[str]:
         out.append(f"a tie: the first {tied} differ by less than the seeds' spread (--top {tied})")
     if first["start_score"] is not None and first["score"] <= first["start_score"]:
         out.append("none beats the untrained score")
+    if first["confirmed"]:
+        out.append("a confirmed score is the mean over fresh seeds, not the luckiest of the search")
+    if ranking["unconfirmed_higher"]:
+        points = count(ranking["unconfirmed_higher"], "unconfirmed point")
+        out.append(f"{points} scored higher in the search: `embedsearch confirm` tells by how much")
     if ranking["unscored"]:
         out.append(f"without a score: {count(ranking['unscored'], 'trial')}")
     names = Counter(group["name"] for group in [ranking["group"], *ranking["others"]])

@@ -30,6 +30,9 @@ class Choice:
 
     values: tuple[Scalar, ...]
 
+    def holds(self, value: Scalar) -> bool:
+        return value in self.values
+
 
 @dataclass(frozen=True)
 class Range:
@@ -39,6 +42,10 @@ class Range:
     high: float
     log: bool = False
     integer: bool = False
+
+    def holds(self, value: Scalar) -> bool:
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        return is_number and self.low <= float(value or 0) <= self.high
 
 
 Axis = Choice | Range

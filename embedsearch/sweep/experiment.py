@@ -14,6 +14,7 @@ from embedsearch.config import unknown, validate
 from embedsearch.document import Table, read_yaml
 from embedsearch.errors import UserError
 from embedsearch.presets import Preset
+from embedsearch.records import CONFIRM
 from embedsearch.sweep.catalogue import find_experiment, find_space
 from embedsearch.sweep.grid import Grid, parse_grid
 from embedsearch.sweep.layers import typed_values
@@ -103,6 +104,8 @@ def load_experiment(name: str | Path) -> Experiment:
     path = find_experiment(name)
     if not re.fullmatch(r"\w[\w-]*", path.stem):
         raise UserError(f"{path}: its sweeps are named by it: use letters, digits, _ and - alone")
+    if path.stem == CONFIRM:
+        raise UserError(f"{path}: {CONFIRM} is what confirming trials are filed under, rename it")
     table = read_yaml(path)
     file = validate(_ExperimentFile, table)
     spaces = _spaces(table, file)

@@ -11,7 +11,7 @@ from embedsearch.config import validate
 from embedsearch.document import Where
 from embedsearch.methods.base import MethodConfig
 from embedsearch.records import Point, Scalar, content_id
-from embedsearch.sweep.axis import Axis, Choice, Range
+from embedsearch.sweep.axis import Axis, Choice
 from embedsearch.sweep.condition import Condition
 
 MAX_COMBINATIONS = 200_000
@@ -56,15 +56,32 @@ class Region:
         values = {**self.base, **chosen}
         return all(condition.holds(values) for condition in self.conditions)
 
+    @property
+    def is_finite(self) -> bool:
+        """Whether its points can be enumerated."""
+        return all(isinstance(axis, Choice) for axis in self.axes.values())
+
+    def chosen(self, values: Mapping[str, Scalar]) -> dict[str, Scalar] | None:
+        """The choice that gives a point these values; None where they lie outside."""
+        if not all(name in values and axis.holds(values[name]) for name, axis in self.axes.items()):
+            return None
+        chosen = {name: values[name] for name in self.axes}
+        return chosen if self.allows(chosen) else None
+
     def point(self, chosen: Mapping[str, Scalar]) -> Point:
         """The whole point of a choice of one value per axis."""
         config = validate(self.config, {**self.base, **chosen}, self.where)
         return Point(self.method, self.target, config.values())
 
     def points(
-        self, max_trials: int | None = None, seed: int = 0, draw: Draw | None = None
+        self,
+        max_trials: int | None = None,
+        seed: int = 0,
+        draw: Draw | None = None,
+        *,
+        shuffled: bool = False,
     ) -> GridPoints:
-        """All allowed points, or ``max_trials`` of them.
+        """All allowed points, or ``max_trials`` of them, in their order or ``shuffled``.
 
         Which ones depends on ``seed`` and on each point alone, so that a smaller cap takes a part
         of what a larger one takes. Axes that are ranges are drawn from by ``draw``. Raises
@@ -72,13 +89,17 @@ class Region:
         """
         if max_trials is not None and max_trials < 1:
             raise self.where.error(f"{max_trials} trials are none, take at least 1")
-        if any(isinstance(axis, Range) for axis in self.axes.values()):
+        if not self.is_finite:
             return self._drawn(max_trials, seed, draw)
         allowed, duplicates, excluded = self._sorted_out(self._combinations())
         if not allowed:
             raise self.where.error(f"no point is left, all {excluded} break {self._conditions()}")
-        chosen = _part_of(allowed, max_trials, seed)
+        chosen = _part_of(allowed, max_trials, seed, shuffled)
         return self._grid_points(chosen, duplicates, excluded, len(allowed) - len(chosen))
+
+    def choices(self, seed: int = 0) -> list[Mapping[str, Scalar]]:
+        """The allowed choices of a finite region, shuffled by ``seed``."""
+        return _part_of(self._sorted_out(self._combinations())[0], None, seed, shuffled=True)
 
     def _combinations(self) -> Iterator[dict[str, Scalar]]:
         values = [axis.values for axis in self.axes.values() if isinstance(axis, Choice)]
@@ -137,14 +158,15 @@ class Region:
 
 
 def _part_of(
-    choices: list[Mapping[str, Scalar]], count: int | None, seed: int
+    choices: list[Mapping[str, Scalar]], count: int | None, seed: int, shuffled: bool
 ) -> list[Mapping[str, Scalar]]:
-    """``count`` of ``choices`` in their order: the first of a permutation that ``seed`` makes.
+    """``count`` of ``choices``, in their order or not: the first of a permutation ``seed`` makes.
 
     A choice's place in it comes from a hash of the choice itself, so a grid that grows keeps most
     of what was taken from it before.
     """
-    if count is None or count >= len(choices):
+    if not shuffled and (count is None or count >= len(choices)):
         return choices
     ranked = sorted(range(len(choices)), key=lambda i: content_id([seed, dict(choices[i])]))
-    return [choices[i] for i in sorted(ranked[:count])]
+    taken = ranked[:count]
+    return [choices[i] for i in (taken if shuffled else sorted(taken))]

@@ -14,7 +14,7 @@ from embedsearch.document import COMMAND_LINE, Where, read_yaml
 from embedsearch.errors import UserError
 from embedsearch.methods.base import MethodConfig, resolve
 from embedsearch.presets import Preset
-from embedsearch.records import Scalar
+from embedsearch.records import CONFIRM, Scalar
 from embedsearch.sweep.catalogue import space_names
 from embedsearch.sweep.grid import Grid, GridFile, parse_conditions, parse_grid
 from embedsearch.sweep.layers import Layers, defaults, typed_values
@@ -156,6 +156,8 @@ def load_space(path: str | Path) -> Space:
     grids: dict[str, Grid] = {}
     for name, grid in table["grids"].items():
         where = table["grids"].places[name]
+        if name == CONFIRM:
+            raise where.error(f"{CONFIRM} is what confirming trials are filed under, rename it")
         grids[name] = parse_grid(config, grid, where, conditions)
         if grids[name].around and grids[name].around not in table["grids"]:
             others = unknown("grid", grids[name].around, table["grids"])

@@ -15,6 +15,7 @@ from embedsearch.tracking.store import Store
 from embedsearch.tracking.stored import StoredRun
 
 CHECKPOINT_FOLDER = "checkpoint"
+SIMILARITIES = "dev_similarities.json"
 
 
 class Artifacts:

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
 from embedsearch.errors import UserError
-from embedsearch.records import Point, Scalar, Status, TrialResult, TrialSpec
+from embedsearch.records import Point, Scalar, Spent, Status, Sweep, TrialResult, TrialSpec
 from embedsearch.tracking import runs
-from embedsearch.tracking.artifacts import CHECKPOINT_FOLDER, Artifacts
+from embedsearch.tracking.artifacts import CHECKPOINT_FOLDER, SIMILARITIES, Artifacts
+from embedsearch.tracking.group import Group
 from embedsearch.tracking.liveness import is_alive
-from embedsearch.tracking.ranking import Group, Ranking, Trial, rank
+from embedsearch.tracking.ranking import Ranking, Trial, rank
 from embedsearch.tracking.store import Store
 from embedsearch.tracking.stored import PREFIX, SPEC_ID, StoredRun
 
@@ -54,6 +55,42 @@ class StoreLedger:
                     found[result.spec_id] = result
         return found
 
+    def stopped(self, specs: Sequence[TrialSpec], sweep: Sweep) -> Mapping[str, TrialResult]:
+        """Those that the rule of this very sweep has stopped early, by spec id."""
+        wanted = {spec.id for spec in specs}
+        return {
+            run.tags[SPEC_ID]: runs.to_result(run, None)
+            for run in self._store.search(sweep.method, spec_ids=wanted, stopped_by=sweep.id)
+            if run.tags[runs.STATUS] == Status.STOPPED
+        }
+
+    def tried(self, method: str) -> list[tuple[Mapping[str, Scalar], TrialResult]]:
+        """All trials on record that ended, finished or not, with the values of their points."""
+        return [
+            (runs.values_of(run), runs.to_result(run, _checkpoint(self._store, run)))
+            for run in self._store.search(method, kind="trial")
+            if run.tags[runs.STATUS] != runs.RUNNING
+        ]
+
+    def members(self, sweep: Sweep) -> tuple[list[str], Spent]:
+        """The ids of the specs that a sweep has tried, in their order, and what it has cost."""
+        ids: dict[str, None] = {}
+        spent = Spent()
+        for run in reversed(self._store.search(sweep.method, kind="sweep", sweep_id=sweep.id)):
+            with suppress(OSError, ValueError):  # killed before it was written
+                ids |= dict.fromkeys(Artifacts(self._store, run).get_json("sweep.json")["specs"])
+            spent = max(spent, runs.to_spent(run), key=lambda spent: spent.device_seconds)
+        return list(ids), spent
+
+    def curves(self, method: str, spec_ids: Collection[str]) -> dict[str, dict[int, float]]:
+        """Dev scores by step, of those trials that have any."""
+        found = {}
+        for run in self._store.search(method, kind="trial", spec_ids=spec_ids) if spec_ids else ():
+            history = self._store.client.get_metric_history(run.run_id, runs.DEV)
+            if curve := {metric.step: metric.value for metric in history}:
+                found[run.tags[SPEC_ID]] = dict(sorted(curve.items()))
+        return found
+
     def running(self, specs: Sequence[TrialSpec]) -> frozenset[str]:
         """The ids of those that a living sweep is running now."""
         wanted = {spec.id for spec in specs}
@@ -91,22 +128,45 @@ class StoreLedger:
         """The ``top`` points among those comparable with the most recent trial that meets the
         filters. Without any such trial the ranking has no entries.
         """
+        trials = self.trials(method, preset=preset, backbone=backbone)
+        points = {trial.point_id for trial in trials if grid in trial.grids}
         trials = [
+            trial
+            for trial in trials
+            if grid is None or grid in trial.grids or (trial.confirms and trial.point_id in points)
+        ]
+        return rank(trials).top(top)
+
+    def trials(
+        self, method: str, *, preset: str | None = None, backbone: str | None = None
+    ) -> list[Trial]:
+        """All trials of a method that meet the filters, the latest first."""
+        return [
             trial
             for run in self._store.search(method, kind="trial")
             if (trial := to_trial(self._store, run))
-            and (grid is None or grid in trial.grids)
             and (preset is None or trial.preset in (preset, Path(preset).stem))
             and (backbone is None or trial.group.backbone in (backbone, Path(backbone).name))
         ]
-        return rank(trials).top(top)
+
+    def similarities(self, method: str, spec_ids: Collection[str]) -> dict[str, list[float]]:
+        """The cosines of the dev pairs, by spec id; those that the store has."""
+        found = {}
+        for run in self._store.search(method, kind="trial", spec_ids=spec_ids) if spec_ids else ():
+            with suppress(OSError, ValueError):  # of an earlier version, or killed
+                found[run.tags[SPEC_ID]] = Artifacts(self._store, run).get_json(SIMILARITIES)
+        return found
+
+    def spec(self, run_id: str) -> TrialSpec:
+        """The spec of a trial's run; errors as those of ``point``."""
+        return self._spec(self._trial(run_id))
 
     def point(self, run_id: str) -> Point:
         """The point of a trial's run, by its id or the first six or more digits of it.
 
         Raises ``UserError`` when no trial, or more than one, has such an id.
         """
-        return self._spec(self._trial(run_id)).point
+        return self.spec(run_id).point
 
     def unfinished(self, method: str, grid: str) -> list[Mapping[str, Scalar]]:
         """The notes of the sweeps of a grid that did not reach their end, the latest first."""

@@ -7,42 +7,17 @@ from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from itertools import groupby
 from statistics import fmean, stdev
-from typing import Any
+from typing import Any, TypeVar
 
-from embedsearch.records import Scalar, TrialSpec, content_id
+from embedsearch.records import CONFIRM, Scalar
+from embedsearch.tracking.group import Group
 
+T = TypeVar("T")
 PRINTED_THE_SAME = 0.005
 """Scores are printed to two decimals; closer ones are a tie whatever the seeds say."""
 
-DEV_PROTOCOL = "spearman of cosine, x100"
-"""What a dev score is."""
-
-
-@dataclass(frozen=True)
-class Group:
-    """What two trials must share for their scores to be comparable."""
-
-    dev: str
-    backbone: str
-    corpus: str
-    total_steps: int
-    protocol: str
-    key: str
-    """Names the contents of all of it, where the names above could be the same by chance."""
-
-    @classmethod
-    def of(cls, spec: TrialSpec) -> Group:
-        protocol = f"{DEV_PROTOCOL}, numerics {spec.numerics}"
-        sources = (spec.dev, spec.backbone, spec.corpus)
-        key = content_id([protocol, spec.total_steps, *(s.fingerprint for s in sources)])
-        dev, backbone, corpus = (source.name or source.location for source in sources)
-        return cls(dev, backbone, corpus, spec.total_steps, protocol, key)
-
-    def __str__(self) -> str:
-        return (
-            f"dev {self.dev}, backbone {self.backbone}, corpus {self.corpus}, "
-            f"{self.total_steps} steps"
-        )
+CONFIRMED_BY = 2
+"""Fresh seeds that make a mean with a spread."""
 
 
 @dataclass(frozen=True)
@@ -65,6 +40,14 @@ class Trial:
     """Milliseconds since 1970."""
     tests: Mapping[str, float] = field(default_factory=dict)
     """What it scored on test sets, where it was evaluated; never ranked by."""
+    spec_id: str = ""
+    device_seconds: float = 0.0
+    """What it cost, whatever became of it."""
+
+    @property
+    def confirms(self) -> bool:
+        """Whether it was run to confirm, and by no search: one that was may be its winner."""
+        return self.grids == {CONFIRM}
 
 
 @dataclass(frozen=True)
@@ -73,6 +56,17 @@ class Entry:
 
     trials: tuple[Trial, ...]
 
+    @cached_property
+    def fresh(self) -> tuple[Trial, ...]:
+        """The trials that confirm the point; empty where they are too few to say how sure."""
+        found = tuple(trial for trial in self.trials if trial.confirms)
+        return found if len(found) >= CONFIRMED_BY else ()
+
+    @property
+    def counted(self) -> tuple[Trial, ...]:
+        """Those its score is of: the fresh ones, or all where the point is not confirmed."""
+        return self.fresh or self.trials
+
     @property
     def leader(self) -> Trial:
         """The best seed that still has its checkpoint, else the best seed."""
@@ -80,7 +74,7 @@ class Entry:
 
     @cached_property
     def scores(self) -> tuple[float, ...]:
-        return tuple(trial.score for trial in self.trials if trial.score is not None)
+        return tuple(trial.score for trial in self.counted if trial.score is not None)
 
     @property
     def mean(self) -> float:
@@ -94,6 +88,7 @@ class Entry:
     def to_json(self) -> dict[str, Any]:
         """All numbers; ``why`` has the reason of each that is null."""
         leader, sd = self.leader, self.sd
+        searched = [t.score for t in self.trials if not t.confirms]
         starts = [t.start_score for t in self.trials if t.start_score is not None]
         numbers = {
             "sd": (sd, "one seed"),
@@ -104,7 +99,9 @@ class Entry:
             "score": self.mean,
             **{name: value for name, (value, _) in numbers.items()},
             "values": dict(leader.values),
-            "seeds": [trial.seed for trial in self.trials],
+            "confirmed": bool(self.fresh),
+            "search_scores": searched,
+            "seeds": [trial.seed for trial in self.counted],
             "scores": list(self.scores),
             "run_id": leader.run_id,
             "point_id": leader.point_id,
@@ -129,7 +126,10 @@ class Ranking:
     unscored: int = 0
     """Trials that ended, or run, without a score."""
     tied: int = 0
-    """How many of the points lie within the seeds' spread of the first, itself included."""
+    """How many of the points lie within the seeds' spread of the first, itself included; where it
+    is confirmed, of the confirmed ones."""
+    higher: int = 0
+    """Points that are not confirmed and score higher, in the search, than a confirmed first."""
 
     def top(self, count: int) -> Ranking:
         """The same ranking with its first ``count`` entries only."""
@@ -141,6 +141,7 @@ class Ranking:
             "points": self.points,
             "unscored": self.unscored,
             "tied": self.tied,
+            "unconfirmed_higher": self.higher,
             "varying": sorted(self.varying),
             "best": [entry.to_json() for entry in self.entries],
             "others": [{**_as_json(group), "points": count} for group, count in self.others],
@@ -150,7 +151,9 @@ class Ranking:
 def rank(trials: Iterable[Trial], group_key: str | None = None) -> Ranking:
     """Rank the points of one group, by default the one with the most recent scored trial.
 
-    A point counts with the mean over its seeds; a trial without a score never counts.
+    A point counts with the mean over its seeds, a confirmed one with that over the fresh ones: the
+    search's own seed is the luckiest of many. So those come before the others, whatever these
+    score. A trial without a score never counts.
     """
     found = list(trials)
     scored = [trial for trial in found if trial.score is not None]
@@ -167,7 +170,40 @@ def rank(trials: Iterable[Trial], group_key: str | None = None) -> Ranking:
         others=tuple(sorted(others, key=lambda pair: -pair[1])),
         unscored=len(found) - len(scored),
         tied=sum(_is_tie(chosen[0], entry) for entry in chosen),
+        higher=sum(not e.fresh and e.mean > chosen[0].mean for e in chosen),
     )
+
+
+def common_groups(trials: Mapping[str, Sequence[Trial]]) -> dict[str, Group]:
+    """The groups to compare searches in, by their names; one without any such trial is left out.
+
+    First what most of them have in common of dev pairs and protocol, then among that the group that
+    most have, which they are compared in; one that does not have it with its own latest group. Of
+    equals the latest.
+    """
+    scored = {
+        name: [trial for trial in of if trial.score is not None and not trial.confirms]
+        for name, of in trials.items()
+    }
+    measure = _commonest({n: [(t.group.measure, t.ended) for t in of] for n, of in scored.items()})
+    alike = {n: [t for t in of if t.group.measure == measure] for n, of in scored.items()}
+    group = _commonest({n: [(t.group, t.ended) for t in of] for n, of in alike.items()})
+    return {
+        name: group if any(t.group == group for t in of) else max(of, key=lambda t: t.ended).group
+        for name, of in alike.items()
+        if of and group is not None
+    }
+
+
+def _commonest(found: Mapping[str, Sequence[tuple[T, int]]]) -> T | None:
+    """What the most names have, of equals the latest; each is said with its time."""
+    names: dict[T, set[str]] = {}
+    latest: dict[T, int] = {}
+    for name, each in found.items():
+        for what, ended in each:
+            names.setdefault(what, set()).add(name)
+            latest[what] = max(latest.get(what, ended), ended)
+    return max(names, key=lambda what: (len(names[what]), latest[what]), default=None)
 
 
 def _as_json(group: Group) -> dict[str, Any]:
@@ -185,7 +221,7 @@ def _entries(trials: Sequence[Trial]) -> tuple[Entry, ...]:
     for trial in sorted(latest.values(), key=lambda t: (-(t.score or 0), t.seed)):
         by_point.setdefault(trial.point_id, []).append(trial)
     entries = [Entry(tuple(group)) for group in by_point.values()]
-    return tuple(sorted(entries, key=lambda entry: -entry.mean))
+    return tuple(sorted(entries, key=lambda entry: (not entry.fresh, -entry.mean)))
 
 
 def _varying(values: Sequence[Mapping[str, Scalar]]) -> frozenset[str]:
@@ -194,4 +230,6 @@ def _varying(values: Sequence[Mapping[str, Scalar]]) -> frozenset[str]:
 
 
 def _is_tie(first: Entry, other: Entry) -> bool:
-    return first.mean - other.mean < max(first.sd or 0.0, other.sd or 0.0, PRINTED_THE_SAME)
+    return bool(first.fresh) == bool(other.fresh) and first.mean - other.mean < max(
+        first.sd or 0.0, other.sd or 0.0, PRINTED_THE_SAME
+    )

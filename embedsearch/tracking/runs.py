@@ -5,15 +5,17 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any
 
-from embedsearch.records import Source, Status, TrialResult, TrialSpec
+from embedsearch.records import Scalar, Source, Spent, Status, TrialResult, TrialSpec
+from embedsearch.tracking.group import Group
 from embedsearch.tracking.names import from_name, from_text, to_name, to_text
-from embedsearch.tracking.ranking import Group, Trial
+from embedsearch.tracking.ranking import Trial
 from embedsearch.tracking.stored import SPEC_ID, StoredRun
 
 DEV, START, BEST, STEP = "dev/spearman", "start/dev_spearman", "best/dev_spearman", "best/step"
-SECONDS = "seconds"
+SECONDS, DEVICE_SECONDS = "seconds", "device_seconds"
 TEST = "test"
 """First part of the names of test scores."""
 
@@ -29,6 +31,10 @@ CHECKPOINT = "embedsearch.checkpoint"
 """``kept`` or ``pruned``."""
 HOLDER = "embedsearch.holder"
 """The sweep run whose process writes, or last wrote, the trial."""
+STOPPED_BY = "embedsearch.stopped_by"
+"""The id of the sweep whose rule stopped the trial early."""
+SPENT = "spent"
+"""First part of the names of what a sweep has cost."""
 HEARTBEAT = "embedsearch.heartbeat"
 PARENT = "mlflow.parentRunId"
 
@@ -36,10 +42,16 @@ KEPT, PRUNED = "kept", "pruned"
 RUNNING = "running"
 
 _SETTINGS = ("seed", "total_steps", "eval_steps", "device", "precision", "threads")
+_DIVISION = {"chunk_size": None, "ranks": 1}
+"""Params only of a trial whose batches are divided."""
 _SOURCES = ("backbone", "corpus", "dev")
 """The fields of a spec that are params beside the point's values."""
 
-_MLFLOW_STATUS = {Status.FINISHED: "FINISHED", Status.INTERRUPTED: "KILLED"}
+_MLFLOW_STATUS = {
+    Status.FINISHED: "FINISHED",
+    Status.INTERRUPTED: "KILLED",
+    Status.STOPPED: "KILLED",
+}
 
 
 def mlflow_status(status: Status) -> str:
@@ -49,6 +61,8 @@ def mlflow_status(status: Status) -> str:
 def trial_params(spec: TrialSpec) -> dict[str, str]:
     """The resolved spec, flat, under plain names."""
     settings = {name: getattr(spec, name) for name in _SETTINGS}
+    division = {name: getattr(spec, name) for name in _DIVISION}
+    settings |= {name: n for name, n in division.items() if n != _DIVISION[name]}
     sources = {name: _called(getattr(spec, name)) for name in _SOURCES}
     flat = {**spec.point.values, **settings, **sources}
     return {to_name(name): to_text(value) for name, value in flat.items()}
@@ -84,7 +98,7 @@ def summary(result: TrialResult) -> dict[str, float]:
     numbers: dict[str, float | None] = {
         START: result.start_score,
         SECONDS: result.seconds,
-        "device_seconds": result.device_seconds,
+        DEVICE_SECONDS: result.device_seconds,
     }
     if result.status.is_final:
         numbers |= {BEST: result.best_score, STEP: result.best_step}
@@ -108,16 +122,31 @@ def to_result(run: StoredRun, checkpoint: str | None) -> TrialResult:
         best_score=metrics.get(BEST),
         best_step=None if step is None else int(step),
         seconds=metrics.get(SECONDS, 0.0),
-        device_seconds=metrics.get("device_seconds", 0.0),
+        device_seconds=metrics.get(DEVICE_SECONDS, 0.0),
         checkpoint=checkpoint,
     )
+
+
+def values_of(run: StoredRun) -> dict[str, Scalar]:
+    """The values of a trial's point, and its settings by their names."""
+    return {from_name(key): from_text(text) for key, text in run.params.items()}
+
+
+def spent_metrics(spent: Spent) -> dict[str, float]:
+    return {f"{SPENT}/{name}": float(value) for name, value in asdict(spent).items()}
+
+
+def to_spent(run: StoredRun) -> Spent:
+    """What a sweep's run says that it has cost."""
+    found = {name: run.metrics.get(f"{SPENT}/{name}", 0.0) for name in asdict(Spent())}
+    return Spent(int(found["trials"]), found["seconds"], found["device_seconds"])
 
 
 def to_trial(run: StoredRun, checkpoint: str | None) -> Trial:
     """A trial's run as an entry of a ranking."""
     tags, metrics = run.tags, run.metrics
-    values = {from_name(key): from_text(text) for key, text in run.params.items()}
-    around = {name: values.pop(name, None) for name in (*_SETTINGS, *_SOURCES)}
+    values = values_of(run)
+    around = {name: values.pop(name, None) for name in (*_SETTINGS, *_DIVISION, *_SOURCES)}
     step = metrics.get(STEP)
     return Trial(
         run_id=run.run_id,
@@ -127,6 +156,7 @@ def to_trial(run: StoredRun, checkpoint: str | None) -> Trial:
             total_steps=int(around["total_steps"] or 0),
             protocol=tags["embedsearch.protocol"],
             key=tags[GROUP],
+            dev_fingerprint=tags["embedsearch.dev_fingerprint"],
         ),
         grids=frozenset(tags.get(GRIDS, "").split()),
         preset=tags[PRESET],
@@ -138,6 +168,8 @@ def to_trial(run: StoredRun, checkpoint: str | None) -> Trial:
         checkpoint=checkpoint,
         ended=run.ended_ms or 0,
         tests=test_scores(run),
+        spec_id=tags[SPEC_ID],
+        device_seconds=metrics.get(DEVICE_SECONDS, 0.0),
     )
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from embedsearch.durable import whole_folder
 from embedsearch.records import Measurement, Status, TrialResult, TrialSpec
 from embedsearch.tracking import runs
-from embedsearch.tracking.artifacts import CHECKPOINT_FOLDER, Artifacts
+from embedsearch.tracking.artifacts import CHECKPOINT_FOLDER, SIMILARITIES, Artifacts
 from embedsearch.tracking.names import to_name, to_text
 from embedsearch.tracking.store import Store
 from embedsearch.tracking.stored import StoredRun
@@ -45,8 +45,8 @@ class TrialRun:
         if time.monotonic() - self._written > _FLUSH_S:
             self._write()
 
-    def ended(self, result: TrialResult) -> bool:
-        """Write the whole result; True when that includes a checkpoint.
+    def ended(self, result: TrialResult, tags: Mapping[str, str] | None = None) -> bool:
+        """Write the whole result, and ``tags``; True when that includes a checkpoint.
 
         The status comes last: a trial that has one is complete in the store.
         """
@@ -60,8 +60,11 @@ class TrialRun:
         folder = whole_folder(Path(result.checkpoint)) if result.checkpoint else None
         if folder:
             self._artifacts.put_folder(CHECKPOINT_FOLDER, folder)
+        if result.similarities:
+            self._artifacts.put_json(SIMILARITIES, result.similarities)
         self._write()
-        self._close(result.status, result.reason, {runs.CHECKPOINT: runs.KEPT} if folder else {})
+        kept = {runs.CHECKPOINT: runs.KEPT} if folder else {}
+        self._close(result.status, result.reason, {**kept, **(tags or {})})
         return folder is not None
 
     def interrupted(self) -> None:

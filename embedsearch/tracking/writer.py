@@ -8,8 +8,8 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Self
 
-from embedsearch.labels import labels
-from embedsearch.records import Measurement, Status, Sweep, TrialResult, TrialSpec
+from embedsearch.labels import assigned, labels
+from embedsearch.records import Measurement, Spent, Status, Sweep, TrialResult, TrialSpec
 from embedsearch.tracking import runs
 from embedsearch.tracking.artifacts import Artifacts
 from embedsearch.tracking.liveness import Claim, is_alive
@@ -32,16 +32,21 @@ class Writer:
         *,
         keep: int | None = 5,
         stored: Callable[[TrialSpec], None] = lambda _: None,
+        spent: Callable[[], Spent] | None = None,
     ) -> None:
         """``keep``: how many checkpoints of comparable trials stay in the store; None for all.
         While the sweep runs there are up to twice as many, and one.
 
-        ``stored`` is told of each trial whose checkpoint this writer has put into the store.
+        ``stored`` is told of each trial whose checkpoint this writer has put into the store;
+        ``spent`` says what the sweep has cost so far.
         """
         self._store, self._keep, self._stored = store, keep, stored
         self._origin = _origin()
+        self._spent = spent
         self._method = self._experiment = self._run_id = ""
         self._grid = ""
+        self._sweep: Sweep | None = None
+        self._members: dict[str, list[str]] = {}
         self._names: dict[str, str] = {}
         self._claim: Claim | None = None
         self._trials: dict[str, TrialRun | None] = {}
@@ -64,12 +69,16 @@ class Writer:
             self._run_id, self._grid = run.run_id, sweep.grid
             self._names = labels(sweep.specs)
             self._claim = Claim(self._store, self._run_id)
-        members = {"specs": [spec.id for spec in sweep.specs], "reused": sorted(reused)}
-        Artifacts(self._store, run).put_json("sweep.json", {**members, "notes": dict(sweep.notes)})
+        self._sweep, self._artifacts = sweep, Artifacts(self._store, run)
+        self._members = {"specs": [spec.id for spec in sweep.specs], "reused": sorted(reused)}
+        self._write_members()
         if reused:
             self._join_grid(sweep, reused)
 
     def trial_started(self, spec: TrialSpec) -> None:
+        if spec.id not in self._members["specs"]:  # proposed just now
+            self._members["specs"].append(spec.id)
+            self._write_members()
         self._trials[spec.id] = self._take(spec)
 
     def measured(self, spec: TrialSpec, measurement: Measurement) -> None:
@@ -79,9 +88,10 @@ class Writer:
 
     def trial_ended(self, spec: TrialSpec, result: TrialResult) -> None:
         trial = self._trials.pop(spec.id, None) or self._take(spec)
+        self._write_spent()
         if trial is None:
             self._left.append((spec, result))
-        elif trial.ended(result):
+        elif trial.ended(result, self._tags(result)):
             self._stored(spec)
             self._new_checkpoints += 1
             if self._keep is not None and self._new_checkpoints > self._keep:
@@ -89,10 +99,11 @@ class Writer:
 
     def sweep_ended(self, sweep: Sweep, results: Mapping[str, TrialResult]) -> None:
         self._write_what_was_left()
+        self._write_spent()
         counts = Counter(str(result.status) for result in results.values())
         finished = [r for r in results.values() if r.status is Status.FINISHED]
         scores = runs.finite({r.spec_id: r.best_score for r in finished})
-        if len(results) < len(sweep.specs) or counts[Status.INTERRUPTED]:
+        if len(results) < len(sweep.specs) and "ended" not in sweep.notes:
             status = Status.INTERRUPTED
         else:
             status = Status.FINISHED if scores else Status.FAILED
@@ -103,10 +114,23 @@ class Writer:
         self._prune(sweep.method)
         self._end(status, {"embedsearch.trials": text})
 
+    def _write_members(self) -> None:
+        notes = dict(self._sweep.notes) if self._sweep else {}
+        self._artifacts.put_json("sweep.json", {**self._members, "notes": notes})
+
+    def _write_spent(self) -> None:
+        if self._spent is None:
+            return
+        spent = self._spent()
+        numbers = runs.spent_metrics(spent).items()
+        self._store.log(self._run_id, metrics=[(key, x, spent.trials) for key, x in numbers])
+
     def _write_what_was_left(self) -> None:
         """A trial another sweep was thought to write, and has not: its result is known here."""
         for spec, result in self._left:
-            if (trial := self._take(spec, whoever_holds_it=True)) and trial.ended(result):
+            if (trial := self._take(spec, whoever_holds_it=True)) and trial.ended(
+                result, self._tags(result)
+            ):
                 self._stored(spec)
         self._left.clear()
 
@@ -173,13 +197,20 @@ class Writer:
             run = next(iter(same), None)
             if run is None:
                 first = {runs.GRIDS: self._grid, runs.PARENT: self._run_id}
-                name = self._names.get(spec.id, spec.id[:8])
-                run = self._new_run(name, {**runs.trial_tags(spec), **first, **holding})
+                run = self._new_run(self._name(spec), {**runs.trial_tags(spec), **first, **holding})
             elif self._is_taken(run.tags, whoever_holds_it):
                 return None
             else:
                 self._take_over(run, holding)
         return TrialRun(self._store, run, spec)
+
+    def _tags(self, result: TrialResult) -> dict[str, str]:
+        by_rule = result.status is Status.STOPPED and self._sweep
+        return {runs.STOPPED_BY: self._sweep.id} if by_rule and self._sweep else {}
+
+    def _name(self, spec: TrialSpec) -> str:
+        axes = self._sweep.axes if self._sweep else ()
+        return self._names.get(spec.id) or assigned(spec.point.values, axes) or spec.id[:8]
 
     def _is_taken(self, tags: Mapping[str, str], whoever_holds_it: bool) -> bool:
         if tags[runs.STATUS] != runs.RUNNING:

@@ -17,6 +17,8 @@ from torch import Tensor, nn
 
 from embedsearch.durable import remove_whole, whole_folders, write_whole
 from embedsearch.records import Measurement
+from embedsearch.training.randomness import random_state, set_random_state
+from embedsearch.training.ranks import ALONE, Ranks
 
 VERSION = 2
 _log = logging.getLogger(__name__)
@@ -38,11 +40,12 @@ class Checkpoint:
     """The last state of one running trial, in ``folder``, and the one before it.
 
     Weights of encoder and heads, the best ones so far, the optimiser's moments and the random
-    state are safetensors; progress is JSON. The position in the data is the step.
+    state are safetensors; progress is JSON. The position in the data is the step. Of several ranks
+    the first writes and reads it, for all.
     """
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    def __init__(self, folder: Path, ranks: Ranks = ALONE) -> None:
+        self.folder, self.ranks = folder, ranks
 
     def save(
         self,
@@ -52,10 +55,12 @@ class Checkpoint:
         best: Mapping[str, Tensor],
     ) -> None:
         """Put a new state in place of the last, which becomes the one before it."""
+        if not self.ranks.is_first:
+            return
         tensors = {
             **{name: _plain(module.state_dict()) for name, module in modules.items()},
             "optimiser": _moments(optimiser),
-            "random": _random_state(),
+            "random": random_state(),
             "best": dict(best),
         }
         described = {"version": VERSION, **asdict(progress)}
@@ -77,19 +82,26 @@ class Checkpoint:
         from. One that is damaged or another version's is removed with a warning, and the one
         before it is used.
         """
+        found = self.ranks.first(lambda: self._last(modules))
+        if found is None:
+            return None
+        progress, tensors = found
+        for name, module in modules.items():
+            module.load_state_dict(tensors[name])
+        _set_moments(optimiser, tensors["optimiser"])
+        set_random_state(tensors["random"])
+        return progress, tensors["best"]
+
+    def _last(
+        self, modules: Mapping[str, nn.Module]
+    ) -> tuple[Progress, dict[str, dict[str, Tensor]]] | None:
         for folder in whole_folders(self.folder):
             try:
-                progress, tensors = _read(folder, modules)
+                return _read(folder, modules)
             except (OSError, ValueError, KeyError, TypeError, SafetensorError) as error:
                 text = "%s can't be read (%s); the trial goes on from the state before it, if any"
                 _log.warning(text, folder, error)
                 shutil.rmtree(folder)
-                continue
-            for name, module in modules.items():
-                module.load_state_dict(tensors[name])
-            _set_moments(optimiser, tensors["optimiser"])
-            _set_random_state(tensors["random"])
-            return progress, tensors["best"]
         return None
 
     def remove(self) -> None:
@@ -141,16 +153,3 @@ def _set_moments(optimiser: torch.optim.Optimizer, moments: Mapping[str, Tensor]
         index, name = key.split("/", 1)
         state.setdefault(int(index), {})[name] = value
     optimiser.load_state_dict({**optimiser.state_dict(), "state": state})
-
-
-def _random_state() -> dict[str, Tensor]:
-    state = {"cpu": torch.get_rng_state()}
-    if torch.cuda.is_available():
-        state["cuda"] = torch.cuda.get_rng_state()
-    return state
-
-
-def _set_random_state(state: Mapping[str, Tensor]) -> None:
-    torch.set_rng_state(state["cpu"])
-    if "cuda" in state and torch.cuda.is_available():
-        torch.cuda.set_rng_state(state["cuda"])

@@ -6,16 +6,21 @@ import math
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import TypeVar
 
 import torch
 from torch import Tensor, nn
 
 from embedsearch.encoder.model import Encoder
-from embedsearch.methods.base import Batch, Method, MethodConfig, total
+from embedsearch.methods.base import Batch, Method, MethodConfig
 from embedsearch.records import Measurement
 from embedsearch.training.checkpoint import Checkpoint, Progress
+from embedsearch.training.chunks import CachedGradients
+from embedsearch.training.gradients import Gradients, autocast
 from embedsearch.training.optimiser import make_optimiser, set_rates
+from embedsearch.training.ranks import ALONE, Ranks
 
+T = TypeVar("T")
 Report = Callable[[Measurement], None]
 Evaluate = Callable[[Encoder], float]
 """The dev score of an encoder; raises ``Diverged`` where there is none."""
@@ -36,6 +41,10 @@ class Course:
     precision: str
     save_s: float
     """A state to go on from at an evaluation, at most this often."""
+    rungs: tuple[int, ...] = ()
+    """And at these steps."""
+    chunk_size: int | None = None
+    """Rows that a device encodes at once; None for the whole batch."""
 
 
 class Training:
@@ -48,13 +57,20 @@ class Training:
         batch_at: Callable[[int], Batch],
         course: Course,
         checkpoint: Checkpoint,
+        ranks: Ranks = ALONE,
     ) -> None:
-        """``batch_at(step)`` gives the batch of optimiser step 0, 1, …"""
+        """``batch_at(step)`` gives the batch of optimiser step 0, 1, …, all of it on every rank."""
         self.encoder, self.method = encoder, method
         self.batch_at, self.course, self.checkpoint = batch_at, course, checkpoint
         groups = method.parameter_groups(encoder, course.config.learning_rate)
         self.optimiser = make_optimiser(groups, course.config.weight_decay)
         self.trained = [p for group in self.optimiser.param_groups for p in group["params"]]
+        self.ranks = ranks
+        self.gradients = Gradients(encoder, method, course.precision)
+        if course.chunk_size is not None or ranks.size > 1:
+            self.gradients = CachedGradients(
+                encoder, method, course.precision, self.trained, course.chunk_size, ranks
+            )
         companion = method.companion()
         self.kept = nn.ModuleList([encoder, companion] if companion else [encoder])
         self.progress = Progress()
@@ -86,10 +102,11 @@ class Training:
             for measurement in self.progress.history:
                 report(measurement)
         else:
-            score = self._score(evaluate)
+            score = self.evaluated(evaluate)
             self.progress.start_score = score
             self._keep_if_best(score)
             self._record(report, {"dev/spearman": score})
+        self.ranks.level([*self.encoder.state_dict().values(), *self.method.state_dict().values()])
         self.encoder.train()
         self.method.train()
         self.measured_at = time.monotonic()
@@ -104,7 +121,7 @@ class Training:
     @torch.no_grad()
     def _fit(self) -> None:
         self.encoder.eval()
-        with self._autocast():
+        with autocast(self.encoder, self.course.precision):
             self.method.fit(self.encoder, self.batch_at)
 
     def _descend(self, step: int) -> None:
@@ -112,10 +129,7 @@ class Training:
         course = self.course
         batch = _to(self.encoder.device, self.batch_at(step - 1))
         self.rows += len(batch["input_ids"])
-        with self._autocast():
-            views = self.method.views(self.encoder, batch)
-            terms = self.method.terms(views, batch)
-        total(terms).backward()  # type: ignore[no-untyped-call]
+        terms = self.gradients.add(batch)
         torch.nn.utils.clip_grad_norm_(self.trained, course.config.max_grad_norm)
         shape = course.config.schedule, course.config.warmup_ratio
         set_rates(self.optimiser, step, course.total_steps, *shape)
@@ -125,7 +139,7 @@ class Training:
             self.terms[name] = self.terms.get(name, 0) + value.detach()
 
     def _measure(self, report: Report, evaluate: Evaluate) -> None:
-        course, step = self.course, self.progress.step
+        step = self.progress.step
         steps = step - self.progress.history[-1].step
         terms = {f"loss/{name}": value.item() / steps for name, value in self.terms.items()}
         self.terms = {}
@@ -134,22 +148,28 @@ class Training:
             bad = next((name for name, value in terms.items() if not math.isfinite(value)), "loss")
             raise Diverged(f"{bad} is not finite at step {step}")
         seconds = time.monotonic() - self.measured_at
-        score = self._score(evaluate)
+        score = self.evaluated(evaluate)
         self._keep_if_best(score)
         speed, self.rows = self.rows / seconds, 0
         losses = {"loss": loss, **terms} if terms else {}
         metrics = {"dev/spearman": score, **losses, "sentences_per_s": speed}
         self._record(report, metrics)
-        if time.monotonic() - self.saved_at >= course.save_s and step < course.total_steps:
-            self._save()
 
     def _record(self, report: Report, metrics: Mapping[str, float]) -> None:
+        """Saved before it is reported: on a report the trial may be left."""
         now = time.monotonic()
         self.progress.seconds += now - self.measured_at
         self.measured_at = now
         measurement = Measurement(self.progress.step, dict(metrics))
         self.progress.history.append(measurement)
+        if self._is_to_be_saved():
+            self._save()
         report(measurement)
+
+    def _is_to_be_saved(self) -> bool:
+        course, step = self.course, self.progress.step
+        is_due = time.monotonic() - self.saved_at >= course.save_s or step in course.rungs
+        return is_due and 0 < step < course.total_steps
 
     def _keep_if_best(self, score: float) -> None:
         """The best after step 0, so that a score shows what training gave, not what was there."""
@@ -167,13 +187,10 @@ class Training:
         self.checkpoint.save(self.progress, modules, self.optimiser, self.best)
         self.saved_at = time.monotonic()
 
-    def _score(self, evaluate: Evaluate) -> float:
-        with self._autocast():
+    def evaluated(self, evaluate: Callable[[Encoder], T]) -> T:
+        """What ``evaluate`` makes of the encoder as it is, in the precision it trains in."""
+        with autocast(self.encoder, self.course.precision):
             return evaluate(self.encoder)
-
-    def _autocast(self) -> torch.autocast:
-        kind = self.encoder.device.type
-        return torch.autocast(kind, dtype=torch.bfloat16, enabled=self.course.precision == "bf16")
 
 
 def _to(device: torch.device, batch: Batch) -> Batch:

@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from statistics import median
 
-from embedsearch.cli.job import make_job
+from embedsearch.cli.layout import make_job
 from embedsearch.cli.options import Choices
 from embedsearch.records import Point, Status, Sweep, TrialResult, TrialSpec
 from embedsearch.tracking.ledger import StoreLedger
@@ -32,7 +32,11 @@ def rows(inputs: Inputs, trials: int = MANY) -> Iterator[Row]:
         begun = time.perf_counter()
         _fill(folder, trials)
         filled = time.perf_counter() - begun
-        for command in (["best", "--method", "scd"], ["plan", "scd", "--max-trials", "9"]):
+        for command, goal in (
+            (["best", "--method", "scd"], "at most +0.5 s"),
+            (["plan", "scd", "--max-trials", "9"], "at most +0.5 s"),
+            (["compare", "scd"], "at most +10 s"),
+        ):
             large = _wall(folder, inputs.repeats, *command)
             empty = _wall(folder / "empty", inputs.repeats, *command)
             yield Row(
@@ -40,7 +44,7 @@ def rows(inputs: Inputs, trials: int = MANY) -> Iterator[Row]:
                 f"{large:.2f} s",
                 f"{empty:.2f} s on an empty store",
                 f"+{large - empty:.2f} s",
-                "at most +0.5 s",
+                goal,
             )
 
 

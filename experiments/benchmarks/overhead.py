@@ -8,7 +8,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from embedsearch import trial
-from embedsearch.cli.job import Job, make_job
+from embedsearch.cli.job import Job
+from embedsearch.cli.layout import make_job
 from embedsearch.cli.options import Choices
 from embedsearch.records import Measurement, Sweep, TrialResult, TrialSpec
 from embedsearch.sweep import search

@@ -27,6 +27,7 @@ from embedsearch.encoder.model import quiet_transformers
 from embedsearch.methods.simcse import SimCSEConfig
 from embedsearch.place import Place
 from embedsearch.records import Point, Source, Status
+from embedsearch.setting import Setting
 from experiments.benchmarks.row import Inputs, Row
 
 BATCH, LENGTH, RATE = 64, 32, 1e-4
@@ -87,7 +88,7 @@ def _ours(inputs: Inputs, backbone: str, sentences: list[str], folder: Path) -> 
         kept.cache_clear()
     begun = time.perf_counter()
     corpus = open_corpus(file, cache=folder / str(begun))
-    setting = trial.Setting(
+    setting = Setting(
         preset="benchmark",
         backbone=Source(facts.location, fingerprint(Path(facts.location)), backbone),
         facts=facts,

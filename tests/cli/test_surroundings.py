@@ -61,3 +61,17 @@ def test_beside_a_gpu_what_the_paper_preset_lacks_is_a_reason_for_the_demo(
     chosen = SettingChoices(corpus="mine.jsonl")
     assert module._preset(chosen, 1, "gur", "pairs")[0].name == "paper"
     assert load_preset("paper").holds == "sentences"
+
+
+@pytest.mark.parametrize(("gpus", "ranks"), [(None, 1), (0.5, 1), (1, 1), (4, 4)])
+def test_several_gpus_a_trial_are_as_many_processes(gpus: float | None, ranks: int) -> None:
+    choices = SettingChoices(preset="demo", device="cuda", gpus_per_trial=gpus, chunk_size=16)
+    found = surroundings(choices, 8, None, "scd", "sentences")
+    assert (found.setting.ranks, found.setting.chunk_size) == (ranks, 16)
+    assert "at most 16 rows at once" in found.said
+
+
+def test_one_and_a_half_gpus_are_refused() -> None:
+    choices = SettingChoices(preset="demo", device="cuda", gpus_per_trial=1.5)
+    with pytest.raises(UserError, match=r"--gpus-per-trial 1\.5: above one it is a whole number"):
+        surroundings(choices, 8, None, "scd", "sentences")

@@ -24,6 +24,7 @@ from embedsearch.methods.base import part, total
 from embedsearch.methods.gur import GUR, GURConfig, known_pairs
 from embedsearch.place import Place
 from embedsearch.records import Measurement, Source, Status, TrialResult
+from embedsearch.setting import Setting
 from tests.conftest import make_point
 
 Make = Callable[..., Any]
@@ -267,7 +268,7 @@ def test_backbones_that_cannot_be(make_backbone: Make, tmp_path: Path) -> None:
 def setting(make_setting: Make, make_backbone: Make, tmp_path: Path) -> Make:
     """A setting of documents, English or Chinese, on a tiny T5."""
 
-    def make(chinese: bool = False, **changes: Any) -> trial.Setting:
+    def make(chinese: bool = False, **changes: Any) -> Setting:
         rows = [
             {"title": name, "text": f"{name}在中国。很多人去过{name}。{name}的冬天很冷。"}
             if chinese
@@ -279,7 +280,7 @@ def setting(make_setting: Make, make_backbone: Make, tmp_path: Path) -> Make:
         kept = keep_documents(open_documents(path), cache=tmp_path / "storage" / "cache")
         source = Source(str(kept.folder), kept.fingerprint, kept.name)
         backbone = make_backbone("t5", n_positions=128)
-        found: trial.Setting = make_setting(backbone, corpus=source, rows=len(kept), **changes)
+        found: Setting = make_setting(backbone, corpus=source, rows=len(kept), **changes)
         return found
 
     return make

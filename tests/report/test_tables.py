@@ -10,7 +10,7 @@ def entry(score: float, **fields: Any) -> dict[str, Any]:
     return {
         "score": score, "sd": None, "start_score": 50.0, "checkpoint": "/store/checkpoint",
         "values": {"lambda": 0.01, "alpha": 0.1, "pooling": "[cls]"}, "seeds": [0],
-        "scores": [score], "run_id": "a" * 32, "why": {}, "tests": {}, **fields,
+        "scores": [score], "run_id": "a" * 32, "why": {}, "tests": {}, "confirmed": False, **fields,
     }  # fmt: skip
 
 
@@ -21,7 +21,8 @@ def group(name: str = "dev demo", key: str = "0123456789") -> dict[str, Any]:
 def ranking(*entries: dict[str, Any], **fields: Any) -> dict[str, Any]:
     return {
         "group": group(), "points": len(entries), "unscored": 0, "tied": 1,
-        "varying": ["alpha", "lambda"], "best": list(entries), "others": [], **fields,
+        "varying": ["alpha", "lambda"], "best": list(entries), "others": [],
+        "unconfirmed_higher": 0, **fields,
     }  # fmt: skip
 
 
@@ -81,3 +82,11 @@ def test_what_is_missing_has_its_reason() -> None:
 def test_scores_with_their_spread() -> None:
     assert mean_and_spread([62.0], 62.0, None) == "62.00"
     assert mean_and_spread([62.0, 61.0], 61.5, 0.707) == "61.50 ± 0.71 (n=2)"
+
+
+def test_it_is_said_which_are_confirmed_and_which_may_be_better() -> None:
+    found = ranking(entry(62.0, confirmed=True), entry(63.0), unconfirmed_higher=1)
+    text = shown(found)
+    assert "confirmed: yes" in text and "confirmed: no" in text
+    assert "1 unconfirmed point scored higher in the search" in text
+    assert "confirmed" not in shown(ranking(entry(62.0)))

@@ -63,7 +63,7 @@ def test_values_lie_over_the_preset_and_fixed_ones_under_it(write: Write) -> Non
 def test_a_row_may_be_a_grid_of_the_space_or_nothing_but_defaults(write: Write) -> None:
     text = ROWS + "- {label: a, method: scd, grid: log}\n- {label: b, method: frozen}\n"
     found = load_experiment(write(HEAD + text))
-    assert len(values(found, 1, preset())) == 48
+    assert len(values(found, 1, preset())) == 72
     assert len(values(found, 1, preset(methods={"scd": {"max_trials": {"log": 5}}}))) == 5
     assert [v["pooling"] for v in values(found, 2, preset())] == ["mean"]
 

@@ -55,7 +55,7 @@ def test_every_grid_gives_points_under_every_preset(path: Path, preset: str) -> 
     ("method", "grid", "total"),
     [
         ("scd", "coarse", 150),
-        ("scd", "log", 48),
+        ("scd", "log", 72),
         ("simcse", "search", 12),
         ("simcse", "augment", 3),
         ("frozen", "pooling", 5),

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from embedsearch.errors import UserError
-from embedsearch.records import Status
+from embedsearch.records import CONFIRM, Status
 from embedsearch.tracking import database, runs
 from embedsearch.tracking.ledger import StoreLedger
 from embedsearch.tracking.store import Store
@@ -51,6 +51,34 @@ def test_the_filters_of_best(store: Store) -> None:
     assert ledger.best("scd", backbone="bert-base-uncased").entries == ()
     assert ledger.best("scd", preset="paper").entries == ()
     assert ledger.best("simcse").entries == ()
+
+
+def test_similarities_come_back_where_there_are_any(store: Store) -> None:
+    kept, bare = make_spec(0.1), make_spec(0.2)
+    results = {
+        kept.id: make_result(kept, similarities=(0.1, -1.0, 0.123456)),
+        bare.id: make_result(bare),
+    }
+    record(Writer(store), make_sweep(kept, bare), results)
+    ledger = StoreLedger(store)
+    assert ledger.similarities("scd", [kept.id, bare.id]) == {kept.id: [0.1, -1.0, 0.123456]}
+    assert ledger.similarities("scd", []) == {}
+
+
+def test_a_grids_best_is_confirmed_by_trials_of_no_grid(store: Store) -> None:
+    record_scores(store, (make_spec(0.1), 60.0), grid="coarse")
+    record_scores(store, (make_spec(0.2), 61.0), grid="fine")
+    fresh = [(make_spec(alpha, seed=s), 58.0 + s) for alpha in (0.1, 0.2) for s in (1, 2)]
+    record_scores(store, *fresh, grid=CONFIRM)
+    ranking = StoreLedger(store).best("scd", grid="coarse", top=9)
+    assert [(entry.mean, len(entry.trials)) for entry in ranking.entries] == [(59.5, 3)]
+
+
+def test_a_trial_knows_what_it_cost_whatever_became_of_it(store: Store) -> None:
+    spec = make_spec()
+    record(Writer(store), make_sweep(spec), {spec.id: make_result(spec, None, Status.FAILED)})
+    [trial] = StoreLedger(store).trials("scd")
+    assert (trial.score, trial.device_seconds, trial.spec_id) == (None, 2.0, spec.id)
 
 
 def test_the_group_of_the_latest_trial_is_shown(store: Store) -> None:

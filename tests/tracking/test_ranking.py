@@ -1,4 +1,6 @@
-from embedsearch.tracking.ranking import Group, Trial, rank
+from embedsearch.records import CONFIRM
+from embedsearch.tracking.group import Group
+from embedsearch.tracking.ranking import Trial, common_groups, rank
 
 from .conftest import make_spec
 
@@ -57,6 +59,44 @@ def test_a_gap_within_the_seeds_spread_is_a_tie() -> None:
     assert rank([*wide, trial(0.2, 60.5), trial(0.3, 50.0)]).tied == 2
     assert rank([trial(0.1, 61.0), trial(0.2, 60.9)]).tied == 1, "one seed has no spread"
     assert rank([trial(0.1, 61.0), trial(0.2, 61.0)]).tied == 2
+
+
+FRESH = {"grids": frozenset({CONFIRM})}
+
+
+def test_confirmed_points_come_first_with_their_fresh_seeds_alone() -> None:
+    lucky = [trial(0.1, 66.0), *(trial(0.1, 60.0 + s, seed=s, **FRESH) for s in (1, 2))]
+    ranking = rank([*lucky, trial(0.2, 63.0), trial(0.3, 50.0)])
+    first, second, _ = ranking.entries
+    assert (first.mean, first.scores) == (61.5, (62.0, 61.0))
+    assert second.mean == 63.0 and not second.fresh
+    assert (ranking.higher, ranking.tied) == (1, 1)
+    value = first.to_json()
+    assert (value["confirmed"], value["seeds"], value["search_scores"]) == (True, [2, 1], [66.0])
+
+
+def test_one_fresh_seed_and_a_searched_one_confirm_nothing() -> None:
+    one = [trial(0.1, 66.0), trial(0.1, 60.0, seed=1, **FRESH)]
+    assert rank(one).entries[0].fresh == ()
+    taken = trial(0.1, 70.0, seed=2, grids=frozenset({CONFIRM, "coarse"}))
+    assert rank([*one, taken]).entries[0].fresh == ()
+    assert rank([*one, trial(0.1, 61.0, seed=3, **FRESH)]).entries[0].mean == 60.5
+
+
+def test_searches_are_compared_in_the_group_that_most_have() -> None:
+    here, wiki = Group.of(make_spec()), Group.of(make_spec(corpus="wiki"))
+    found = common_groups(
+        {
+            "a": [trial(0.1, 60.0, ended=1), trial(0.1, 60.0, group=wiki, ended=9)],
+            "b": [trial(0.1, 60.0, ended=2)],
+            "c": [trial(0.1, 60.0, group=wiki, ended=3)],
+            "d": [trial(0.1, None, ended=4)],
+            "e": [trial(0.1, 60.0, ended=5, **FRESH)],
+        }
+    )
+    assert found == {"a": wiki, "b": here, "c": wiki}, "as many have either, so the latest"
+    assert here.apart(wiki) == {"corpus": ("demo", "wiki")} and here.apart(here) == {}
+    assert common_groups({"d": []}) == {}
 
 
 def test_groups_are_never_mixed() -> None:

@@ -1,5 +1,6 @@
 import json
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -58,10 +59,19 @@ def test_runs_are_nested_and_described(store: Store) -> None:
     assert run.params["learning_rate"] == "3e-05"
     assert run.params["backbone"] == "nano"
     assert run.params["seed"] == "0"
+    assert not {"chunk_size", "ranks"} & run.params.keys()
     curve = store.client.get_metric_history(run.run_id, "dev/spearman")
     assert [(m.step, m.value) for m in curve] == [(0, 50.0), (10, 59.0), (20, 60.0)]
     assert "python" in Artifacts(store, run).get_json("environment.json")
     assert StoreLedger(store).point(run.run_id) == specs[0].point
+
+
+def test_what_divides_a_batch_is_no_hyperparameter(store: Store) -> None:
+    spec = replace(make_spec(0.1), chunk_size=16, ranks=2)
+    record_scores(store, (spec, 60.0))
+    [run] = trials(store)
+    assert (run.params["chunk_size"], run.params["ranks"]) == ("16", "2")
+    assert runs.to_trial(run, None).values == spec.point.values
 
 
 def test_a_run_that_a_server_made_twice_is_there_once(

@@ -30,10 +30,15 @@ class Cluster:
     """How long a trial waits for what it holds."""
 
     @property
+    def processes(self) -> int:
+        """Of a trial: one for each of its GPUs."""
+        return max(1, int(self.gpus_per_trial))
+
+    @property
     def wanted(self) -> dict[str, float]:
-        """What a trial holds, by kind."""
+        """What each process of a trial holds, by kind."""
         wanted = {"CPU": float(self.cpus_per_trial), "GPU": self.gpus_per_trial}
-        return {kind: amount for kind, amount in wanted.items() if amount}
+        return {kind: amount / self.processes for kind, amount in wanted.items() if amount}
 
 
 def local_resources() -> dict[str, float]:
@@ -160,22 +165,30 @@ def _quiet(cluster: Cluster) -> dict[str, Any]:
     }
 
 
-def trials_at_once(resources: Mapping[str, float], cluster: Cluster) -> int:
-    """How many trials the cluster can hold; ``UserError`` where it can't hold one.
+def room(cluster: Cluster, resources: Mapping[str, float] | None = None) -> int:
+    """How many trials the joined cluster can hold as it is now, or ``resources`` in one place.
 
-    Of a joined one each node counts by itself: a trial runs on one.
+    Each node counts by itself, for one process runs on one.
     """
-    wanted = cluster.wanted
-    lacking = next((kind for kind, n in wanted.items() if n > resources.get(kind, 0)), None)
+    nodes = Nodes.now() if resources is None else Nodes([resources], resources)
+    return sum(slots(size, cluster.wanted) for size in nodes.sizes) // cluster.processes
+
+
+def trials_at_once(resources: Mapping[str, float], cluster: Cluster) -> int:
+    """How many trials the cluster can hold; ``UserError`` where it can't hold one."""
+    total = {kind: amount * cluster.processes for kind, amount in cluster.wanted.items()}
+    lacking = next((kind for kind, n in total.items() if n > resources.get(kind, 0)), None)
     if lacking:
         raise UserError(
-            f"a trial wants {wanted[lacking]:g} {lacking}, and the cluster has "
+            f"a trial wants {total[lacking]:g} {lacking}, and the cluster has "
             f"{resources.get(lacking, 0):g}: lower --{lacking.lower()}s-per-trial"
         )
     nodes = Nodes([resources], resources) if cluster.address is None else Nodes.now()
-    if text := nodes.lacking(wanted):
-        raise UserError(f"a trial wants {amounts(wanted)}, and {text}: ask for less a trial")
-    return sum(slots(size, wanted) for size in nodes.sizes)
+    if text := nodes.lacking(cluster.wanted):
+        raise UserError(
+            f"a trial wants {amounts(cluster.wanted)}, and {text}: ask for less a trial"
+        )
+    return max(1, room(cluster, None if cluster.address else resources))
 
 
 def lost(reason: str) -> str:

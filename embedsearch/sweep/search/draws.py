@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from embedsearch.records import Scalar
-from embedsearch.sweep.axis import Axis, Choice
+from embedsearch.sweep.axis import Axis
+from embedsearch.sweep.search.samplers import distribution
 
 
 def draw(axes: Mapping[str, Axis], seed: int) -> Iterator[Mapping[str, Scalar]]:
@@ -15,16 +15,6 @@ def draw(axes: Mapping[str, Axis], seed: int) -> Iterator[Mapping[str, Scalar]]:
 
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=seed))
-    distributions = {name: _distribution(axis) for name, axis in axes.items()}
+    distributions = {name: distribution(axis) for name, axis in axes.items()}
     while True:
         yield study.ask(distributions).params
-
-
-def _distribution(axis: Axis) -> Any:
-    from optuna import distributions
-
-    if isinstance(axis, Choice):
-        return distributions.CategoricalDistribution(axis.values)
-    if axis.integer:
-        return distributions.IntDistribution(int(axis.low), int(axis.high), log=axis.log)
-    return distributions.FloatDistribution(axis.low, axis.high, log=axis.log)

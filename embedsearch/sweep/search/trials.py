@@ -3,127 +3,150 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from embedsearch.errors import UserError
 from embedsearch.place import Place
-from embedsearch.records import Measurement, Observer, Status, TrialResult, TrialSpec
-from embedsearch.sweep.search.cluster import Cluster, first_line, lost
+from embedsearch.records import Measurement, Observer, TrialResult, TrialSpec
+from embedsearch.sweep.budget import Meter
+from embedsearch.sweep.search import ranks
+from embedsearch.sweep.search.adapters import callback, searcher, stopper
+from embedsearch.sweep.search.cluster import Cluster, first_line, lost, room
 from embedsearch.sweep.search.placement import watching
+from embedsearch.sweep.search.proposals import Proposals
+from embedsearch.sweep.search.relay import RETRIES, Relay
+from embedsearch.sweep.search.stopping import SCORE, TO_THE_END, Curves, Stopping, replay
 
-RETRIES = 3
-"""How often a trial is started again whose worker or node died; it goes on from its checkpoint."""
-
+WORST = -100.0
+"""What a trial without a score counts for a scheduler; a dev score is a correlation times 100."""
 
 Run = Callable[[TrialSpec, Place, Callable[[Measurement], None]], TrialResult]
 """Runs one trial in a worker: ``trial.run``, or another in its place."""
 
 
 def run_trials(
-    specs: Sequence[TrialSpec],
+    work: Sequence[TrialSpec] | Proposals,
     place: Place,
     cluster: Cluster,
     observer: Observer,
     *,
-    run: Run | None = None,
+    stopping: Stopping = TO_THE_END,
+    meter: Meter | None = None,
+    before: Curves | None = None,
+    run: Run = ranks.run,
 ) -> dict[str, TrialResult]:
-    """Run ``specs`` in their order over the connected cluster; results by spec id.
+    """Run specs in their order, or as they are proposed, over the connected cluster; results by
+    spec id.
 
-    A trial without a result was stopped before its end (Ctrl-C). Workers are reused: a worker pays
-    its imports and its backbone once.
+    ``before``: the curves of trials that the same sweep has stopped or finished, for the rule. A
+    trial without a result did not come to its end (Ctrl-C, or the budget was spent). Workers are
+    reused: a worker pays its imports and its backbone once.
     """
-    from ray import tune
-    from ray.exceptions import RayError
-
-    if run is None:
-        from embedsearch import trial
-
-        run = trial.run
-    relay = _Relay(specs, observer)
-    with tempfile.TemporaryDirectory(prefix="embedsearch-") as scratch:
-        tuner = tune.Tuner(
-            tune.with_resources(
-                tune.with_parameters(_trainable, place=place, run=run),
-                {"cpu": cluster.cpus_per_trial, "gpu": cluster.gpus_per_trial},
-            ),
-            param_space={"spec": tune.grid_search([spec.to_json() for spec in specs])},
-            tune_config=tune.TuneConfig(
-                reuse_actors=True,
-                trial_name_creator=lambda t: TrialSpec.from_json(t.config["spec"]).id,
-                trial_dirname_creator=lambda t: TrialSpec.from_json(t.config["spec"]).id,
-            ),
-            run_config=tune.RunConfig(
-                storage_path=str(place.storage.resolve() / "ray") if cluster.address else scratch,
-                failure_config=tune.FailureConfig(max_failures=RETRIES),
-                callbacks=[_callback(relay), watching(cluster.wanted, cluster.patience)],
-                verbose=0,
-            ),
-        )
-        try:
-            tuner.fit()
-        except (RayError, tune.TuneError, ConnectionError) as error:
-            raise UserError(lost(first_line(error))) from error
+    place = replace(place, rungs=stopping.rungs) if stopping.keeps else place
+    meter = meter or Meter(place.devices)
+    relay = Relay(observer, meter, place, work)
+    tune = _Tune(place, cluster, relay, run)
+    if not stopping.keeps:
+        scheduler = stopping.scheduler()
+        if scheduler is not None:
+            replay(scheduler, before or {})
+        tune.fit(work, scheduler=scheduler)
+        return relay.results
+    tune.fit(work, until=stopping.rungs[0])
+    if not relay.unfinished:
+        tune.fit(relay.choose(stopping, before or {}))
     return relay.results
 
 
-def _trainable(config: dict[str, Any], place: Place, run: Run) -> None:
-    """One trial in a worker: its measurements, then its result, as metrics."""
+class _Tune:
+    """Ray Tune, set up for trials of ours."""
+
+    def __init__(self, place: Place, cluster: Cluster, relay: Relay, run: Run) -> None:
+        self.place, self.cluster, self.relay, self.run = place, cluster, relay, run
+
+    def fit(
+        self,
+        work: Sequence[TrialSpec] | Proposals,
+        *,
+        scheduler: Any = None,
+        until: int | None = None,
+    ) -> None:
+        """Until all is done, all trials are at the step ``until``, or the meter stops it."""
+        from ray import tune
+        from ray.exceptions import RayError
+
+        self.relay.until = until
+        with tempfile.TemporaryDirectory(prefix="embedsearch-") as scratch:
+            storage = self.place.storage.resolve() / "ray" if self.cluster.address else scratch
+            trainable = tune.with_parameters(_trainable, place=self.place, run=self.run)
+            tuner = tune.Tuner(
+                tune.with_resources(trainable, partial(ranks.resources, cluster=self.cluster)),
+                param_space=None if isinstance(work, Proposals) else _listed(work),
+                tune_config=tune.TuneConfig(
+                    reuse_actors=True,
+                    trial_name_creator=_name,
+                    trial_dirname_creator=_name,
+                    scheduler=scheduler,
+                    **self._searching(work),
+                ),
+                run_config=tune.RunConfig(
+                    storage_path=str(storage),
+                    failure_config=tune.FailureConfig(max_failures=RETRIES),
+                    callbacks=[
+                        callback(self.relay),
+                        watching(self.cluster.wanted, self.cluster.patience),
+                    ],
+                    stop=stopper(self.relay),
+                    verbose=0,
+                ),
+            )
+            try:
+                tuner.fit()
+            except (RayError, tune.TuneError, ConnectionError) as error:
+                raise UserError(lost(first_line(error))) from error
+
+    def _searching(self, work: Sequence[TrialSpec] | Proposals) -> dict[str, Any]:
+        if isinstance(work, Proposals):
+            return {"search_alg": searcher(work, self.relay, self.room), "num_samples": -1}
+        if any(spec.ranks > 1 for spec in work):  # Tune does not see what their processes hold
+            return {"max_concurrent_trials": self.room()}
+        return {}
+
+    def room(self) -> int:
+        """How many trials the cluster can hold as it is now; nodes come and go."""
+        return max(1, room(self.cluster))
+
+
+def _listed(specs: Sequence[TrialSpec]) -> dict[str, Any]:
     from ray import tune
+
+    return {"spec": tune.grid_search([spec.to_json() for spec in specs])}
+
+
+def _name(trial: Any) -> str:
+    return TrialSpec.from_json(trial.config["spec"]).id
+
+
+def _trainable(config: dict[str, Any], place: Place, run: Run) -> None:
+    """One trial in a worker: its measurements, the last of them together with its result, so that
+    whatever is decided on a report, a trial that is at its end has told it."""
+    from ray import tune
+
+    spec = TrialSpec.from_json(config["spec"])
+    best = WORST
+    last: dict[str, Any] = {"step": 0, "metrics": {}, SCORE: best}
 
     def report(measurement: Measurement) -> None:
-        tune.report({"step": measurement.step, "metrics": dict(measurement.metrics)})
+        nonlocal best, last
+        score = measurement.metrics.get("dev/spearman", WORST)
+        best = score if measurement.step <= 0 else max(score, best if last["step"] else WORST)
+        last = {"step": measurement.step, "metrics": dict(measurement.metrics), SCORE: best}
+        if measurement.step < spec.total_steps:
+            tune.report(last)
 
-    result = run(TrialSpec.from_json(config["spec"]), place, report)
-    tune.report({"step": -1, "metrics": {}, "result": result.to_json()})
-
-
-class _Relay:
-    """Turns what Ray tells of its trials into what an observer is told of ours."""
-
-    def __init__(self, specs: Sequence[TrialSpec], observer: Observer) -> None:
-        self.specs = {spec.id: spec for spec in specs}
-        self.observer = observer
-        self.results: dict[str, TrialResult] = {}
-
-    def started(self, spec_id: str) -> None:
-        self.observer.trial_started(self.specs[spec_id])
-
-    def reported(self, spec_id: str, report: Mapping[str, Any]) -> None:
-        if "result" in report:
-            self._ended(TrialResult.from_json(report["result"]))
-        else:
-            measurement = Measurement(report["step"], report["metrics"])
-            self.observer.measured(self.specs[spec_id], measurement)
-
-    def died(self, spec_id: str) -> None:
-        """Its worker was lost more often than it is started again."""
-        if spec_id not in self.results:
-            reason = f"its worker died {RETRIES + 1} times (out of memory, or the node was lost)"
-            self._ended(TrialResult(spec_id, Status.FAILED, reason))
-
-    def _ended(self, result: TrialResult) -> None:
-        self.results[result.spec_id] = result
-        self.observer.trial_ended(self.specs[result.spec_id], result)
-
-
-def _callback(relay: _Relay) -> Any:
-    from ray import tune
-
-    class Callback(tune.Callback):  # type: ignore[misc]
-        def on_trial_start(self, iteration: int, trials: Any, trial: Any, **_: Any) -> None:
-            relay.started(str(trial))
-
-        def on_trial_result(
-            self, iteration: int, trials: Any, trial: Any, result: Any, **_: Any
-        ) -> None:
-            relay.reported(str(trial), result)
-
-        def on_trial_error(self, iteration: int, trials: Any, trial: Any, **_: Any) -> None:
-            relay.died(str(trial))
-
-        def __reduce__(self) -> tuple[Any, ...]:
-            """Tune pickles what it may restore; nothing is ever restored from it here."""
-            return tune.Callback, ()
-
-    return Callback()
+    result = run(spec, place, report)
+    score = WORST if result.best_score is None else result.best_score
+    tune.report({**last, SCORE: score, "result": result.to_json()})

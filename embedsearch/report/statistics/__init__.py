@@ -1,0 +1,1 @@
+"""How sure a number is: pure functions of numbers."""

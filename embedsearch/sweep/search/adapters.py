@@ -1,0 +1,92 @@
+"""What Ray Tune wants of a callback, a stopper and a searcher.
+
+Tune pickles all three for a restore that never happens here: each gives it an empty one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from embedsearch.records import TrialSpec
+from embedsearch.sweep.search.proposals import Proposals
+from embedsearch.sweep.search.relay import Relay
+from embedsearch.sweep.search.stopping import SCORE
+
+
+def callback(relay: Relay) -> Any:
+    from ray import tune
+
+    class Callback(tune.Callback):  # type: ignore[misc]
+        def on_trial_start(self, iteration: int, trials: Any, trial: Any, **_: Any) -> None:
+            relay.started(str(trial))
+
+        def on_trial_result(
+            self, iteration: int, trials: Any, trial: Any, result: Any, **_: Any
+        ) -> None:
+            relay.reported(str(trial), result)
+
+        def on_trial_complete(self, iteration: int, trials: Any, trial: Any, **_: Any) -> None:
+            relay.left(str(trial))
+
+        def on_trial_error(self, iteration: int, trials: Any, trial: Any, **_: Any) -> None:
+            relay.died(str(trial))
+
+        def __reduce__(self) -> tuple[Any, ...]:
+            return tune.Callback, ()
+
+    return Callback()
+
+
+def stopper(relay: Relay) -> Any:
+    from ray.tune.stopper import NoopStopper
+
+    class Stopper(NoopStopper):  # type: ignore[misc]
+        def __call__(self, trial_id: str, result: Any) -> bool:
+            return relay.is_at_rung(result)
+
+        def stop_all(self) -> bool:
+            return relay.meter.is_over
+
+        def __reduce__(self) -> tuple[Any, ...]:
+            return NoopStopper, ()
+
+    return Stopper()
+
+
+def searcher(proposals: Proposals, relay: Relay, room: Callable[[], int]) -> Any:
+    """As many at once as there is room for: one ahead would be proposed knowing less."""
+    from ray.tune.search import Searcher
+
+    class Proposer(Searcher):  # type: ignore[misc]
+        def __init__(self) -> None:
+            super().__init__(metric=SCORE, mode="max")
+            self.specs: dict[str, TrialSpec] = {}
+            self.live: set[str] = set()
+
+        def suggest(self, trial_id: str) -> Any:
+            if len(self.live) >= room():
+                return None
+            spec = None if relay.meter.is_over else proposals.next(trial_id)
+            if spec is None:
+                return Searcher.FINISHED
+            self.specs[trial_id] = spec
+            self.live.add(trial_id)
+            return {"spec": spec.to_json()}
+
+        def on_trial_result(self, trial_id: str, result: Any) -> None:
+            spec = self.specs[trial_id]
+            if "result" not in result and not any(key.startswith("result/") for key in result):
+                proposals.reported(trial_id, result["step"] // spec.eval_steps, result[SCORE])
+
+        def on_trial_complete(self, trial_id: str, result: Any = None, error: bool = False) -> None:
+            self.live.discard(trial_id)
+            proposals.ended(trial_id, relay.results.get(self.specs[trial_id].id))
+
+        def save_to_dir(self, *_: Any, **__: Any) -> None:
+            """The store knows all that it would write down."""
+
+        def __reduce__(self) -> tuple[Any, ...]:
+            return Searcher, (SCORE, "max")
+
+    return Proposer()
