@@ -143,10 +143,10 @@ def judge(store: Store, told: dict[str, Any], wanted: dict[str, Any], seconds: f
 
 
 def _doubled(store: Store, run: Any) -> bool:
-    """Whether a run has a number twice for a step, or the cost of more than one try."""
+    """Whether a run has a number twice for a step, or came to its end twice."""
     histories = {n: store.client.get_metric_history(run.run_id, n) for n in run.metrics}
     doubled = any(len({m.step for m in h}) < len(h) for h in histories.values())
-    return doubled or len(histories["seconds"]) > 1
+    return doubled or len(histories["best/dev_spearman"]) > 1
 
 
 def halve(path: Path) -> None:
