@@ -64,25 +64,32 @@ def _expected(best: Mapping[str, Any] | None) -> str:
 
 
 def _verdicts(pairs: list[Mapping[str, Any]]) -> Iterator[str]:
+    """Those of two that can be told; the others together, by what is missing."""
+    untold: dict[str, list[str]] = {}
     for pair in pairs:
         first, second, by = pair["first"], pair["second"], pair["by"]
         if pair["low"] is None:
-            yield f"{first} and {second}: not told apart, as {by}: `embedsearch confirm` gives more"
+            untold.setdefault(by, []).append(f"{first} and {second}")
             continue
         sure = f"{pair['difference']:+.2f} ({between(pair['low'], pair['high'], '+')}; {by})"
         if pair["verdict"] == "not told apart":
             yield f"{first} and {second}: not told apart, {sure}"
         else:
             yield f"{first} is {pair['verdict']} than {second}: {sure}"
+    for by, together in untold.items():
+        yield f"not told apart, as {by} (`embedsearch confirm` gives more): {', '.join(together)}"
 
 
 def _importance(methods: list[Mapping[str, Any]]) -> Iterator[str]:
+    unknown: dict[str, list[str]] = {}
     for row in methods:
         if row["importance"]:
             shares = [f"{name} {100 * share:.0f} %" for name, share in row["importance"].items()]
             yield f"what matters in {row['method']} (PED-ANOVA): {', '.join(shares)}"
         else:
-            yield f"what matters in {row['method']}: not known, {row['why']['importance']}"
+            unknown.setdefault(row["why"]["importance"], []).append(row["method"])
+    for why, names in unknown.items():
+        yield f"what matters in {', '.join(names)}: not known, {why}"
 
 
 def _remarks(found: Mapping[str, Any]) -> Iterator[str]:
