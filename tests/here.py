@@ -23,6 +23,7 @@ def run_trials(work: Any, place: Any, cluster: Any, observer: Any, **how: Any) -
         result = trial.run(spec, place, partial(observer.measured, spec))
         if meter:
             meter.end(spec.id)
+            meter.count(spec.id)
         if proposals:
             proposals.ended(name, result)
         observer.trial_ended(spec, result)

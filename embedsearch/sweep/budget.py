@@ -88,7 +88,7 @@ class Meter:
         """``before``: what the same sweep has cost in earlier commands."""
         self.devices, self._before, self._budget, self._clock = devices, before, budget, clock
         self._begun: dict[str, float] = {}
-        self._trials: set[str] = set()
+        self._ended: set[str] = set()
         self._held = 0.0
         self._since: float | None = None
 
@@ -97,7 +97,6 @@ class Meter:
         self.end(trial)
         self._begun[trial] = self._clock()
         self._since = self._begun[trial] if self._since is None else self._since
-        self._trials.add(trial)
 
     def end(self, trial: str) -> float:
         """The device-seconds it held since it began; 0 where it had not."""
@@ -106,13 +105,18 @@ class Meter:
         self._held += held
         return held
 
+    def count(self, trial: str) -> None:
+        """It came to its end, whatever that is. One that was interrupted has not, and is charged
+        as a trial by the command that goes on with it."""
+        self._ended.add(trial)
+
     @property
     def spent(self) -> Spent:
-        """Up to now, running trials included."""
+        """Up to now: trials that came to their end, and the time of running ones too."""
         now = self._clock()
         running = sum(now - begun for begun in self._begun.values()) * self.devices
         return Spent(
-            trials=self._before.trials + len(self._trials),
+            trials=self._before.trials + len(self._ended),
             seconds=self._before.seconds + (0.0 if self._since is None else now - self._since),
             device_seconds=self._before.device_seconds + self._held + running,
         )

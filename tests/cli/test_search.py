@@ -117,6 +117,24 @@ def test_a_budget_of_trials_is_of_all_its_commands(run: Run) -> None:
     assert all(run.metrics["spent/device_seconds"] > 0 for run in sweeps)
 
 
+def test_a_trial_that_was_interrupted_is_charged_once(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    command = ("sweep", "scd", "--grid", "list", "--preset", "tiny.yaml", "--budget", "3trials")
+
+    def stop(work: Any, place: Any, cluster: Any, observer: Any, **how: Any) -> None:
+        here.run_trials(work[:1], place, cluster, observer, **how)
+        how["meter"].begin(work[1].id)
+        observer.trial_started(work[1])
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(search, "run_trials", stop)
+        assert run(*command)[0] == 130
+    code, out, _ = run(*command)
+    assert code == 0 and "budget: 2 of 3 trials left" in out and "Best of 3" in out
+
+
 def test_a_budget_of_time_ends_it(run: Run) -> None:
     code, out, _ = run(*TPE, "--budget", "0.001s")
     assert code == 0, out

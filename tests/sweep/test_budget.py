@@ -50,8 +50,9 @@ def test_each_trial_counts_from_its_begin_to_its_end() -> None:
     meter.begin("b")
     clock.now = 15.0
     assert meter.end("a") == 30.0
+    meter.count("a")
     assert meter.end("a") == 0.0, "it holds nothing any more"
-    assert meter.spent == Spent(5, 25.0, 20.0 + 30.0 + 10.0)
+    assert meter.spent == Spent(4, 25.0, 20.0 + 30.0 + 10.0), "b has not come to its end"
     assert not meter.is_over
     clock.now = 50.0
     assert meter.is_over and meter.spent.seconds == 60.0
@@ -65,6 +66,7 @@ def test_what_a_lost_worker_held_is_charged_too() -> None:
     meter.begin("a")
     clock.now = 10.0
     meter.end("a")
+    meter.count("a")
     assert meter.spent == Spent(1, 10.0, 10.0)
 
 

@@ -99,3 +99,19 @@ def test_a_rule_knows_the_trials_of_earlier_commands(name: str, at: int) -> None
     knowing = Stopping.parse(name, 80, 10).scheduler()
     replay(knowing, {f"good {i}": curve(60 + i) for i in range(4)})
     assert Reporter(knowing).stops("bad", curve(50)) == at
+
+
+def test_median_pauses_none_while_there_are_too_few() -> None:
+    """What Tune pauses begins anew, a finished trial too."""
+    from ray.tune.experiment import Trial
+
+    scheduler = Stopping.parse("median", 80, 10).scheduler()
+    reporter = Reporter(scheduler)
+    reporter.controller.get_live_trials = lambda: [SimpleNamespace(status=Trial.PENDING)]
+    trial = _Trial("first")
+    scheduler.on_trial_add(reporter.controller, trial)
+    told = [
+        scheduler.on_trial_result(reporter.controller, trial, {"step": step, "score": score})
+        for step, score in curve(60).items()
+    ]
+    assert set(told) == {"CONTINUE"}

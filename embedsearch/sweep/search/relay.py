@@ -109,4 +109,5 @@ class Relay:
         self.waiting.pop(result.spec_id, None)
         self.curves.pop(result.spec_id, None)
         self.results[result.spec_id] = result.brief
+        self.meter.count(result.spec_id)
         self.observer.trial_ended(self.specs[result.spec_id], result)

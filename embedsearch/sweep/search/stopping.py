@@ -105,10 +105,7 @@ class Stopping:
                 stop_last_trials=False,
             )
         if self.name == "median":
-            never = self.total_steps + 1  # it would pause trials, which then begin anew
-            return schedulers.MedianStoppingRule(
-                **common, grace_period=self.rungs[0], min_time_slice=never
-            )
+            return _median()(**common, grace_period=self.rungs[0])
         return None
 
     def __str__(self) -> str:
@@ -123,6 +120,18 @@ class Stopping:
 
 
 TO_THE_END = Stopping()
+
+
+def _median() -> Any:
+    """Ray Tune's rule, but for what it does with a trial while there are too few to compare: it
+    would pause it for one that waits, and what is paused begins anew, a finished one too."""
+    from ray.tune import schedulers
+
+    class Median(schedulers.MedianStoppingRule):  # type: ignore[misc]
+        def _on_insufficient_samples(self, *_: Any) -> str:
+            return str(schedulers.TrialScheduler.CONTINUE)
+
+    return Median
 
 
 @dataclass(frozen=True)
