@@ -37,8 +37,9 @@ PATIENT = {"worker_register_timeout_seconds": 600}
 def rows(inputs: Inputs) -> Iterator[Row]:
     """``inputs.trials`` of ``inputs.wait`` seconds each, on ``inputs.gpus``.
 
-    The cost of the driver is what it takes from the first trial's start on. Raises
-    ``CalledProcessError`` where a trial failed.
+    Time and cost are counted from when as many trials run as can: until then a few cores start as
+    many workers as there are GPUs, and Tune gives up a worker that starts for one that is free.
+    Raises ``CalledProcessError`` where a trial failed.
     """
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -74,10 +75,8 @@ def _cost(ours: Numbers, alone: Numbers, inputs: Inputs) -> Iterator[Row]:
 
     ideal = inputs.trials * inputs.wait / inputs.gpus
     sizes = f"{inputs.trials:,} trials of {REPORTS} reports and {inputs.wait:g} s"
-    most = f"{ours['most']:g} and {alone['most']:g} at once"
-    yield row(
-        f"{sizes}, {most} on {inputs.gpus} GPUs", "s", "wall_s", goal=f"{ideal:.0f} s of waiting"
-    )
+    what = f"{sizes} on {inputs.gpus} GPUs"
+    yield row(what, "s", "wall_s", goal=f"{ideal:.0f} s of waiting")
     yield row("  driver's CPU a report", "ms", "cpu_s", inputs.trials * REPORTS / 1000)
     yield row("  driver's CPU a trial", "ms", "cpu_s", inputs.trials / 1000)
     yield row("    of the first quarter", "ms", "first_cpu_s", 0.001)
@@ -104,10 +103,10 @@ class _Gauge:
     an observer for that."""
 
     trials: int
+    gpus: int
+    gate: Path
     begun: int = 0
     ended: int = 0
-    most: int = 0
-    """Trials at once."""
     marks: list[tuple[int, float, float, float]] = field(default_factory=list)
     """Trials, CPU seconds, seconds and megabytes."""
 
@@ -116,10 +115,10 @@ class _Gauge:
         self.marks.append((self.ended, *now))
 
     def begin(self) -> None:
-        if not self.marks:
-            self.mark()
         self.begun += 1
-        self.most = max(self.most, self.begun - self.ended)
+        if self.begun == min(self.gpus, self.trials):
+            self.mark()
+            self.gate.touch()
 
     def end(self) -> None:
         self.ended += 1
@@ -130,7 +129,6 @@ class _Gauge:
         (_, cpu, clock, _), (n, first_cpu, _, first_mb), *_ = self.marks
         (m, before_cpu, _, _), (last, last_cpu, last_clock, last_mb) = self.marks[-2:]
         return {
-            "most": self.most,
             "cpu_s": last_cpu - cpu,
             "first_cpu_s": (first_cpu - cpu) / n,
             "last_cpu_s": (last_cpu - before_cpu) / (last - m),
@@ -188,7 +186,7 @@ def _ours(folder: Path, address: str, gauge: _Gauge, seconds: float) -> None:
         job = replace(job, sweep=replace(job.sweep, specs=specs))
 
         def run(to_run: ToRun, observer: Observer) -> None:
-            how: dict[str, Any] = {"meter": job.pursuit.meter, "run": Waiting(seconds)}
+            how: dict[str, Any] = {"meter": job.pursuit.meter, "run": Waiting(seconds, gauge.gate)}
             told = Everyone(observer, gauge)
             search.run_trials(to_run, site.place, site.cluster, told, **how)
 
@@ -211,7 +209,7 @@ def _bare(folder: Path, address: str, gauge: _Gauge, seconds: float) -> None:
                 gauge.end()
 
         alphas = [place / gauge.trials for place in range(gauge.trials)]
-        shared = {"steps": REPORTS, "seconds": seconds}
+        shared = {"steps": REPORTS, "seconds": seconds, "gate": gauge.gate}
         tune.Tuner(
             tune.with_resources(bare, {"CPU": 1, "GPU": 1}),
             param_space={"alpha": tune.grid_search(alphas), **shared},
@@ -223,7 +221,7 @@ def _bare(folder: Path, address: str, gauge: _Gauge, seconds: float) -> None:
 
 
 def main(side: str, folder: Path, trials: int, gpus: int, seconds: float) -> None:
-    gauge = _Gauge(trials)
+    gauge = _Gauge(trials, gpus, folder / f"{side}.gate")
     with _nodes(gpus) as address:
         {"ours": _ours, "bare": _bare}[side](folder, address, gauge, seconds)
     (folder / f"{side}.json").write_text(json.dumps(gauge.numbers()))

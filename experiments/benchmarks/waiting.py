@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from embedsearch.place import Place
@@ -23,6 +24,8 @@ class Waiting:
     """In the place of ``trial.run``: a report at each step, ``seconds`` in all."""
 
     seconds: float
+    gate: Path
+    """Made once as many trials run as can: none begins before."""
 
     def __call__(
         self, spec: TrialSpec, place: Place, report: Callable[[Measurement], None]
@@ -31,7 +34,7 @@ class Waiting:
         if "torch" in sys.modules:
             return TrialResult(spec.id, Status.FAILED, "its worker has imported torch")
         history = []
-        for step, metrics in _steps(spec.total_steps, self.seconds):
+        for step, metrics in _steps(spec.total_steps, self.seconds, self.gate):
             history.append(Measurement(step, metrics))
             report(history[-1])
         alpha = float(spec.point.values["alpha"] or 0)
@@ -52,12 +55,14 @@ def bare(config: Mapping[str, Any]) -> None:
     """The same as a function of Ray Tune's, which is told nothing but the numbers."""
     from ray import tune
 
-    for step, metrics in _steps(config["steps"], config["seconds"]):
+    for step, metrics in _steps(config["steps"], config["seconds"], config["gate"]):
         tune.report({"step": step, **metrics})
 
 
-def _steps(steps: int, seconds: float) -> Iterator[tuple[int, dict[str, float]]]:
+def _steps(steps: int, seconds: float, gate: Path) -> Iterator[tuple[int, dict[str, float]]]:
     """Each step, once its time is over, and numbers as a method of two terms has them."""
+    while not gate.exists():
+        time.sleep(0.1)
     for step in range(1, steps + 1):
         time.sleep(seconds / steps)
         yield (
