@@ -41,7 +41,8 @@ def evaluate(
 ) -> None:
     """Score encoders on the papers' tasks, each number by its named protocol.
 
-    Known embeddings are not computed again. The scores go on record in the store.
+    Each task goes on record as it ends. What is known of an encoder, embeddings and scores, is not
+    computed again, so a command that was stopped goes on when it is given again.
     """
     from rich.console import Console
 
@@ -54,18 +55,21 @@ def evaluate(
 
     _must_be_writable(figures, csv)
     where = Store.open(store)
-    examiner = Examiner(where, [name.strip() for name in tasks.split(",")], data, against)
+    names = [name.strip() for name in tasks.split(",")]
+    examiner = Examiner(where, names, data, against, figures is not None)
     opened = [examiner.open(name, pooling, device, precision) for name in targets]
     console, progress = Console(stderr=json, highlight=False, markup=False), Console(stderr=True)
     examined = []
     for one in opened:
         console.print(f"{one.target.name} · {one.opened.said}", soft_wrap=True)
         result = examiner.examine(one, progress)
-        if not json:  # before the record, which a full disk may not take
+        if not json:
             show_scores(console, result.found)
             if against:
                 show_against(console, result.found["against"])
-        examined.append(examiner.put_on_record(one, result))
+        if result.failure:
+            raise result.failure
+        examined.append(result)
     found = [one.found for one in examined]
     if figures:
         drawn = examiner.draw(examined, figures.expanduser())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
@@ -14,6 +14,10 @@ from embedsearch.document import Text, read_yaml
 from embedsearch.errors import UserError
 from embedsearch.evaluation.task import Kind, Outcome, Score, Subject, Task
 from embedsearch.evaluation.tasks import KINDS
+
+SCORING = 1
+"""Version of the tasks; raised when one would score the same embeddings of the same data by the
+same protocol differently, so that old scores are not taken for new ones."""
 
 QUICK = ("sts16", "stsb", "sickr", "trec", "snips")
 """Tasks of a minute at most on two cores with the embedded nano; for looks during a sweep."""
@@ -52,6 +56,15 @@ class Chosen:
     kind: str
     metric: str | None = None
 
+    def run(self, subject: Subject) -> Found:
+        start = time.perf_counter()
+        outcome = self.task.score(subject)
+        return self.found(outcome, time.perf_counter() - start)
+
+    def found(self, outcome: Outcome, seconds: float) -> Found:
+        headline = self.metric or outcome.scores[0].name
+        return Found(self.task, self.kind, outcome, seconds, headline)
+
 
 def choose(wanted: Sequence[str], data: Path | None) -> list[Chosen | Missing]:
     """The tasks named by ``wanted``, each once, in that order.
@@ -78,17 +91,9 @@ def _content(item: Chosen | Missing) -> tuple[str, str]:
     return item.kind, item.task.fingerprint if isinstance(item, Chosen) else ""
 
 
-def run(
-    chosen: Iterable[Chosen], subject: Subject, started: Callable[[Task], None] = lambda task: None
-) -> Iterable[Found]:
+def run(chosen: Iterable[Chosen], subject: Subject) -> Iterable[Found]:
     """Score one task after another."""
-    for item in chosen:
-        started(item.task)
-        start = time.perf_counter()
-        outcome = item.task.score(subject)
-        seconds = time.perf_counter() - start
-        headline = item.metric or outcome.scores[0].name
-        yield Found(item.task, item.kind, outcome, seconds, headline)
+    return (item.run(subject) for item in chosen)
 
 
 def averages(found: Sequence[Found]) -> dict[str, Score]:
