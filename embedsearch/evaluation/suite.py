@@ -102,11 +102,12 @@ def averages(found: Sequence[Found]) -> dict[str, Score]:
     One over less than all of them says so in its ``reason``; one over none is left out.
     """
     scores = {item.task.name: item.score.value for item in found}
+    scores |= {f"{i.task.name}/{s.name}": s.value for i in found for s in i.outcome.scores}
     means = {}
     for kind in KINDS.values():
         for name, members in kind.averages.items():
             values = [value for m in members if (value := scores.get(m)) is not None]
-            lacking = [member for member in members if scores.get(member) is None]
+            lacking = [m.partition("/")[0] for m in members if scores.get(m) is None]
             reason = f"{len(values)} of {len(members)}, without {', '.join(lacking)}"
             if values:
                 means[name] = Score(name, fmean(values), reason=reason if lacking else "")

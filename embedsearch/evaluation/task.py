@@ -96,4 +96,5 @@ class Kind:
     metrics: tuple[str, ...] = ()
     """Which of its scores may be an own task's headline; the first is."""
     averages: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """Means of the headlines of several sets, by what the field calls them."""
+    """Means over several sets, by what the field calls them: of their headlines (``sts12``), or of
+    a score that is named (``snips/10-shot``)."""

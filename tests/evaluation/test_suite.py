@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -142,3 +143,22 @@ def test_an_average_over_less_says_so() -> None:
     part = averages([*years[1:], found("sts12", None)])["avg5"]
     assert (part.value, part.reason) == (14.5, "4 of 5, without sts12")
     assert averages([]) == {}
+
+
+def test_shots_have_averages_of_their_own() -> None:
+    """Over the sets of VaSCL's table, so ATIS is in none."""
+    shots = {"5-shot": 50.0, "10-shot": 60.0, "20-shot": 70.0}
+    more = {"snips": 0, "banking77": 2, "clinc150": 4, "hwu64": 6, "atis": 90}
+    sets = [
+        replace(
+            found(name, 0.0),
+            outcome=Outcome(tuple(Score(shot, value + extra) for shot, value in shots.items())),
+            headline="5-shot",
+        )
+        for name, extra in more.items()
+    ]
+    whole = averages(sets)
+    assert {name: score.value for name, score in whole.items()} == {
+        f"intent {shot}": value + 3 for shot, value in shots.items()
+    }
+    assert averages(sets[1:])["intent 20-shot"].reason == "3 of 4, without snips"
