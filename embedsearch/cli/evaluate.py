@@ -12,13 +12,26 @@ from embedsearch.cli import options
 from embedsearch.errors import UserError
 
 
+def _list_kinds(wanted: bool) -> None:
+    if wanted:
+        from embedsearch.evaluation.tasks import KINDS
+
+        for kind in KINDS.values():
+            numbers = "".join(f"; task.yaml may have {name}" for name in kind.numbers)
+            sys.stdout.write(f"{kind.name:14} {kind.layout}{numbers}\n")
+        raise Exit
+
+
 def evaluate(
     targets: Annotated[
         list[str],
         Argument(metavar="TARGET…", help="Folders, runs:/ID or run ids, nano, hub names."),
     ],
     tasks: Annotated[
-        str, Option(help="papers, quick, kinds (sts), data sets (sts12), KIND:FILE, folders.")
+        str,
+        Option(
+            help="papers, quick, kinds (sts), data sets (sts12), KIND:FILE, a task.yaml's folder."
+        ),
     ] = "quick",
     data: Annotated[
         Path | None, Option(metavar="FOLDER", help="SentEval's folder, or one that holds all data.")
@@ -38,6 +51,15 @@ def evaluate(
     csv: Annotated[Path | None, Option(metavar="FILE", help="Every score, a row each.")] = None,
     store: options.Store = None,
     json: options.Json = False,
+    list_kinds: Annotated[
+        bool,
+        Option(
+            "--list-kinds",
+            is_eager=True,
+            callback=_list_kinds,
+            help="Say how files of your own are laid out, a line for each KIND.",
+        ),
+    ] = False,
 ) -> None:
     """Score encoders on the papers' tasks, each number by its named protocol.
 

@@ -15,6 +15,7 @@ import pytest
 
 from embedsearch.cli import main
 from embedsearch.encoder.model import Encoder
+from embedsearch.evaluation.tasks import KINDS
 from embedsearch.evaluation.tasks.sts import Similarity
 from embedsearch.tracking import evaluations
 from embedsearch.tracking.store import Store
@@ -85,6 +86,7 @@ def test_a_second_call_scores_nothing(evaluate: Evaluate, monkeypatch: pytest.Mo
 KILLED = """
 import os, signal
 from embedsearch.cli import main
+from embedsearch.evaluation.tasks import KINDS
 from embedsearch.evaluation.tasks.sts import Similarity
 
 score = Similarity.score
@@ -245,3 +247,12 @@ def test_a_trial_of_the_store_is_found_by_its_id(evaluate: Evaluate, run_id: str
     [trial] = Store.open().search("frozen", kind="trial")
     assert trial.metrics["test/sts12/all"] == told["tasks"][0]["scores"][0]["value"]
     assert trial.tags["embedsearch.looks"] == "3"
+
+
+def test_the_kinds_are_listed_with_their_files(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as end:
+        main(["evaluate", "--list-kinds"])
+    lines = capsys.readouterr().out.splitlines()
+    assert not end.value.code
+    assert [line.split()[0] for line in lines] == list(KINDS)
+    assert "map            a text in each line; task.yaml may have clusters" in lines
