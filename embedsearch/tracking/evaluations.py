@@ -11,7 +11,7 @@ from typing import Any
 
 from embedsearch.tracking import runs
 from embedsearch.tracking.artifacts import Artifacts
-from embedsearch.tracking.names import to_name, to_text
+from embedsearch.tracking.names import from_name, to_name, to_text
 from embedsearch.tracking.store import Store
 from embedsearch.tracking.stored import PREFIX, StoredRun
 
@@ -45,7 +45,7 @@ class Record:
         of it as scores, ``test/<task>/<score>``, and as a look at the data of each task."""
         numbers = {to_name(n): v for n, v in _numbers(found).items()}
         new = [(name, value) for name, value in numbers.items() if name not in self._kept]
-        data = {f"{_DATA}{task['name']}": task["fingerprint"] for task in found["tasks"]}
+        data = {_data(task["name"]): task["fingerprint"] for task in found["tasks"]}
         store = self._store
         with store.writing():
             run = self._run = self._run or self._begin(found)
@@ -83,7 +83,7 @@ def known(
     """
     found: dict[str, Mapping[str, Any]] = {}
     for run in store.search(EXPERIMENT, kind="evaluation", key=key, scoring=str(scoring)):
-        lacking = {name for name in wanted.keys() - found.keys() if f"{_DATA}{name}" in run.tags}
+        lacking = {name for name in wanted.keys() - found.keys() if _data(name) in run.tags}
         for row in _rows(store, run) if lacking else ():
             name, what = row["name"], (row["fingerprint"], row["protocol"])
             if name in lacking and what == wanted[name]:
@@ -109,8 +109,13 @@ def looks(store: Store) -> Counter[str]:
     """How often each task was looked at, over all encoders of the store."""
     seen: Counter[str] = Counter()
     for run in store.search(EXPERIMENT, kind="evaluation"):
-        seen.update({name.removeprefix(_DATA) for name in run.tags if name.startswith(_DATA)})
+        tags = (tag.removeprefix(_DATA) for tag in run.tags if tag.startswith(_DATA))
+        seen.update(map(from_name, tags))
     return seen
+
+
+def _data(task: str) -> str:
+    return f"{_DATA}{to_name(task)}"
 
 
 def _rows(store: Store, run: StoredRun) -> Sequence[Mapping[str, Any]]:

@@ -87,6 +87,13 @@ def test_each_task_goes_on_record_as_it_ends(store: Store) -> None:
         assert [m.step for m in store.client.get_metric_history(trial.run_id, name)] == [0]
 
 
+def test_a_task_may_have_any_name(store: Store) -> None:
+    name = "map-a@b (1) n\u00e9v"
+    record(store, found(name))
+    assert evaluations.looks(store) == {name: 1}
+    assert list(evaluations.known(store, "k" * 16, 1, {name: ("f" * 16, "cosine")})) == [name]
+
+
 def test_what_is_known_is_of_the_same_encoder_data_and_protocol(store: Store) -> None:
     record(store, found("sts12", "stsb"))
     same = ("f" * 16, "cosine")

@@ -111,7 +111,7 @@ class Transfer:
 
     def _notes(self, parts: Sequence[Labelled]) -> tuple[str, ...]:
         names = self._names()
-        sizes = " + ".join(str(len(part.labels)) for part in parts)
+        sizes = " + ".join(f"{len(part.labels):,}" for part in parts)
         what = "texts" if len(self.parts[0]) == 1 else "pairs"
         notes = [f"{sizes} {what}, {counted(len(names), 'label')}"]
         blank = sum(side.counts.blank for side in chain.from_iterable(self.parts))
