@@ -37,8 +37,8 @@ def main(arguments: list[str] | None = None) -> None:
             raise
         place = error.filename or "a folder that is written to"
         sys.stderr.write(
-            f"error: {place}: {error.strerror}; make room or mend that, or name other folders with "
-            "--storage and --store, and give the same command again\n"
+            f"error: {place}: {error.strerror}; make room or mend that, or name another place (its "
+            "options are in --help), and give the same command again\n"
         )
         sys.exit(2)
 

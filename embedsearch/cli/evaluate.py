@@ -12,13 +12,26 @@ from embedsearch.cli import options
 from embedsearch.errors import UserError
 
 
+def _list_kinds(wanted: bool) -> None:
+    if wanted:
+        from embedsearch.evaluation.tasks import KINDS
+
+        for kind in KINDS.values():
+            numbers = "".join(f"; task.yaml may have {name}" for name in kind.numbers)
+            sys.stdout.write(f"{kind.name:14} {kind.layout}{numbers}\n")
+        raise Exit
+
+
 def evaluate(
     targets: Annotated[
         list[str],
         Argument(metavar="TARGET…", help="Folders, runs:/ID or run ids, nano, hub names."),
     ],
     tasks: Annotated[
-        str, Option(help="papers, quick, kinds (sts), data sets (sts12), KIND:FILE, folders.")
+        str,
+        Option(
+            help="papers, quick, kinds (sts), data sets (sts12), KIND:FILE, a task.yaml's folder."
+        ),
     ] = "quick",
     data: Annotated[
         Path | None, Option(metavar="FOLDER", help="SentEval's folder, or one that holds all data.")
@@ -38,10 +51,20 @@ def evaluate(
     csv: Annotated[Path | None, Option(metavar="FILE", help="Every score, a row each.")] = None,
     store: options.Store = None,
     json: options.Json = False,
+    list_kinds: Annotated[
+        bool,
+        Option(
+            "--list-kinds",
+            is_eager=True,
+            callback=_list_kinds,
+            help="Say how files of your own are laid out, a line for each KIND.",
+        ),
+    ] = False,
 ) -> None:
     """Score encoders on the papers' tasks, each number by its named protocol.
 
-    Known embeddings are not computed again. The scores go on record in the store.
+    Each task goes on record as it ends. What is known of an encoder, embeddings and scores, is not
+    computed again, so a command that was stopped goes on when it is given again.
     """
     from rich.console import Console
 
@@ -54,18 +77,21 @@ def evaluate(
 
     _must_be_writable(figures, csv)
     where = Store.open(store)
-    examiner = Examiner(where, [name.strip() for name in tasks.split(",")], data, against)
+    names = [name.strip() for name in tasks.split(",")]
+    examiner = Examiner(where, names, data, against, figures is not None)
     opened = [examiner.open(name, pooling, device, precision) for name in targets]
     console, progress = Console(stderr=json, highlight=False, markup=False), Console(stderr=True)
     examined = []
     for one in opened:
         console.print(f"{one.target.name} · {one.opened.said}", soft_wrap=True)
         result = examiner.examine(one, progress)
-        if not json:  # before the record, which a full disk may not take
+        if not json:
             show_scores(console, result.found)
             if against:
                 show_against(console, result.found["against"])
-        examined.append(examiner.put_on_record(one, result))
+        if result.failure:
+            raise result.failure
+        examined.append(result)
     found = [one.found for one in examined]
     if figures:
         drawn = examiner.draw(examined, figures.expanduser())

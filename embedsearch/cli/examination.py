@@ -1,9 +1,9 @@
-"""One evaluation from its target to its record: embed what is not known, score, write down."""
+"""One evaluation: embed and score what is not known of a target, and put it on record."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ from embedsearch.errors import UserError
 from embedsearch.evaluation import suite
 from embedsearch.evaluation.subject import Opened, open_subject
 from embedsearch.evaluation.suite import Chosen, Found, Missing
-from embedsearch.evaluation.task import Score
+from embedsearch.evaluation.task import Outcome, Score
 from embedsearch.report.against import against
 from embedsearch.report.figures.album import Arrays, Page, draw_album
 from embedsearch.report.printed import load_printed
@@ -31,8 +31,10 @@ class Examined:
     """All scores with what they are, a value that is null with its reason."""
     arrays: Arrays
     """By task, what its figure is drawn from."""
-    record: str = ""
-    """The run of the evaluation, once it is on record."""
+    record: str
+    """The run of the evaluation; empty where nothing could be put on record."""
+    failure: UserError | None
+    """Why not all of it is on record."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,11 @@ class Candidate:
 
     target: Target
     opened: Opened
+
+    @property
+    def trial(self) -> str | None:
+        """The run whose own encoder it is."""
+        return self.target.run_id if self.opened.is_own else None
 
     @property
     def corpus(self) -> str:
@@ -52,12 +59,18 @@ class Examiner:
     """Scores candidates on the same tasks. Raises ``UserError`` where none of them can run."""
 
     def __init__(
-        self, store: Store, tasks: Sequence[str], data: Path | None, paper: str | None = None
+        self,
+        store: Store,
+        tasks: Sequence[str],
+        data: Path | None,
+        paper: str | None = None,
+        figures: bool = False,
     ) -> None:
-        """``paper``: whose printed numbers stand beside the measured ones."""
+        """``paper``: whose printed numbers stand beside the measured ones. ``figures``: they will
+        be drawn, so what they are drawn from is computed again, for no record has it."""
         if paper:
             load_printed(paper)  # a misspelt one before anything is read
-        self._store, self._paper = store, paper
+        self._store, self._paper, self._figures = store, paper, figures
         chosen = suite.choose(tasks, data)
         self._tasks = [item for item in chosen if isinstance(item, Chosen)]
         self._missing = [item for item in chosen if isinstance(item, Missing)]
@@ -75,28 +88,29 @@ class Examiner:
         return Candidate(target, opened)
 
     def examine(self, candidate: Candidate, console: Console) -> Examined:
-        """Score what can run."""
-        scored = self._scored(candidate, console)
-        averages = suite.averages(scored)
-        found = {
-            "target": candidate.target.run_id or candidate.target.location,
-            "name": candidate.target.name,
-            "encoder": candidate.opened.said,
-            "key": candidate.opened.key,
-            "tasks": [_as_json(item) for item in scored],
-            "averages": {name: asdict(score) for name, score in averages.items()},
-            "missing": [asdict(item) for item in self._missing],
-        }
+        """Score what can run, and put each task on record as it ends.
+
+        What is on record already is not scored again. Where the record takes no more (a full
+        disk), the others are scored all the same.
+        """
+        record, failure = evaluations.Record(self._store, candidate.trial), None
+        scored: list[Found] = []
+        try:
+            for item in self._scored(candidate, console):
+                scored.append(item)
+                if failure is None:
+                    failure = self._keep(record, self._found(candidate, scored))
+        except KeyboardInterrupt:
+            said = f"stopped: {record.tasks} of {len(self._tasks)} tasks are on record"
+            console.print(f"{said}; the same command goes on from there", highlight=False)
+            raise
+        found = self._found(candidate, scored)
         if self._paper:
-            numbers = _numbers(scored, averages)
+            numbers = _numbers(scored, suite.averages(scored))
             backbone = candidate.target.backbone
             found["against"] = against(self._paper, numbers, backbone, candidate.corpus).to_json()
-        return Examined(found, {item.task.name: item.outcome.arrays for item in scored})
-
-    def put_on_record(self, candidate: Candidate, scored: Examined) -> Examined:
-        """In the store; on a trial's own run what its own encoder scored."""
-        trial = candidate.target.run_id if candidate.opened.is_own else None
-        return replace(scored, record=evaluations.record(self._store, scored.found, trial))
+        arrays = {item.task.name: item.outcome.arrays for item in scored}
+        return Examined(found, arrays, record.run_id, failure)
 
     def draw(self, examined: Sequence[Examined], folder: Path) -> list[Path]:
         """Write what there is to see of them to ``folder``, and keep it with their records."""
@@ -114,24 +128,60 @@ class Examiner:
             evaluations.illustrate(self._store, one.record, drawn)
         return drawn
 
-    def _scored(self, candidate: Candidate, console: Console) -> list[Found]:
-        opened, scored = candidate.opened, []
-        if missing := opened.embeddings.missing(suite.all_texts(self._tasks)):
+    def _scored(self, candidate: Candidate, console: Console) -> Iterator[Found]:
+        opened, known = candidate.opened, self._known(candidate)
+        texts = list(suite.all_texts(t for t in self._tasks if t.task.name not in known))
+        if missing := opened.embeddings.missing(texts):
             console.print(f"embedding {missing:,} texts, the others are known", highlight=False)
         with _progress(console) as progress:
             bar = progress.add_task("embedding", total=None)
             opened.embeddings.prepare(
-                suite.all_texts(self._tasks),
-                lambda done, total: progress.update(bar, completed=done, total=total),
+                texts, lambda done, total: progress.update(bar, completed=done, total=total)
             )
             bar = progress.add_task("scoring", total=len(self._tasks))
-            for item in suite.run(self._tasks, opened.subject):
-                scored.append(item)
-                said = f"scored {item.task.name} in {item.seconds:.1f} s"
+            for item in self._tasks:
+                if row := known.get(item.task.name):
+                    yield _recalled(item, row)
+                    said = f"{item.task.name} is on record"
+                else:
+                    found = item.run(opened.subject)
+                    yield found
+                    said = f"scored {item.task.name} in {found.seconds:.1f} s"
                 progress.update(bar, advance=1, description=said)
                 if not console.is_terminal:
                     console.print(said, soft_wrap=True, markup=False, highlight=False)
-        return scored
+
+    def _known(self, candidate: Candidate) -> dict[str, Mapping[str, Any]]:
+        wanted = {t.task.name: (t.task.fingerprint, t.task.protocol) for t in self._tasks}
+        rows = evaluations.known(self._store, candidate.opened.key, suite.SCORING, wanted)
+        return {name: row for name, row in rows.items() if not (self._figures and row["arrays"])}
+
+    def _keep(self, record: evaluations.Record, found: Mapping[str, Any]) -> UserError | None:
+        """Put on record what is found; gives why that can't be."""
+        try:
+            with self._store.explained("write"):
+                record.keep(found)
+        except UserError as error:
+            return error
+        return None
+
+    def _found(self, candidate: Candidate, scored: Sequence[Found]) -> dict[str, Any]:
+        return {
+            "target": candidate.target.run_id or candidate.target.location,
+            "name": candidate.target.name,
+            "encoder": candidate.opened.said,
+            "key": candidate.opened.key,
+            "scoring": suite.SCORING,
+            "tasks": [_as_json(item) for item in scored],
+            "averages": {name: asdict(score) for name, score in suite.averages(scored).items()},
+            "missing": [asdict(item) for item in self._missing],
+        }
+
+
+def _recalled(item: Chosen, row: Mapping[str, Any]) -> Found:
+    """A task as its record has it."""
+    scores = tuple(Score(**score) for score in row["scores"])
+    return item.found(Outcome(scores, tuple(row["notes"])), row["seconds"])
 
 
 def _progress(console: Console) -> Progress:
@@ -166,4 +216,5 @@ def _as_json(item: Found) -> dict[str, Any]:
         "seconds": round(item.seconds, 2),
         "scores": [asdict(score) for score in item.outcome.scores],
         "notes": list(item.outcome.notes),
+        "arrays": sorted(item.outcome.arrays),
     }

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from embedsearch.data.counted import counted
 from embedsearch.data.formats import json_rows
 from embedsearch.data.lines import read_lines
 from embedsearch.data.sentences import Cleaner
@@ -68,6 +69,8 @@ def collect_judged(
     clean = Cleaner()
     texts = _by_id(place, "document", documents, clean)
     asked = _by_id(place, "query", queries, clean)
+    if not texts:
+        raise UserError(f"{place}: there is no document in it; give a collection that has some")
     rows = {name: row for row, name in enumerate(texts)}
     found: dict[str, dict[int, int]] = {name: {} for name in asked}
     unknown_queries = unknown_documents = 0
@@ -89,7 +92,8 @@ def collect_judged(
         "blank queries": sum(not asked[name] for name in kept),
         "texts cut": clean.counts.truncated,
     }
-    sizes = f"{len(texts):,} documents, {len(kept):,} queries, {sum(map(len, gains)):,} relevant"
+    sizes = f"{counted(len(texts), 'document')}, {counted(len(kept), 'query')}"
+    sizes += f", {sum(map(len, gains)):,} relevant"
     notes = [f"{what}: {count:,}" for what, count in counts.items() if count]
     content = list(texts.values()), [asked[name] for name in kept], [[*g.items()] for g in gains]
     digest = hashlib.sha256(json.dumps(content).encode()).hexdigest()[:16]
@@ -127,14 +131,16 @@ def _texts(path: Path, title: bool = True) -> Iterator[tuple[str, str]]:
 
 
 def _judgements(path: Path) -> Iterator[Judgement]:
-    """Query, document and gain between tabs, under a header."""
+    """Query, document and gain between tabs, under a header (or without one: none is a number)."""
     for number, line in enumerate(read_lines(path), start=1):
-        if number == 1 or not line.strip():
+        if not line.strip():
             continue
         try:
             query, document, gain = line.split("\t")
             yield query, document, int(gain)
         except ValueError:
+            if number == 1:
+                continue
             raise UserError(
                 f"{path}, line {number}: it should have a query, a document and a whole number "
                 "between tabs; mend the line"

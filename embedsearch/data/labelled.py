@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -118,14 +119,23 @@ def read_paraphrases(path: Path) -> Iterator[tuple[str, str, str]]:
         yield cells[0], cells[3], cells[4]
 
 
+class Latin1(UserWarning):
+    """A file is not UTF-8 and was read as latin-1."""
+
+
 def read_field_lines(path: Path) -> Sequence[str]:
-    """All lines of a benchmark file: UTF-8, or latin-1 where it is not (TREC as distributed)."""
+    """All lines of a benchmark file: UTF-8, or latin-1 where it is not (TREC as distributed),
+    which warns of ``Latin1``. Raises ``UserError`` for one that is no text (it has NUL: UTF-16)."""
     try:
         return list(read_lines(path))
     except UserError:
         if not path.is_file():
             raise
-        return list(read_lines(path, "latin-1"))
+        lines = list(read_lines(path, "latin-1"))
+        if any("\0" in line for line in lines):
+            raise
+    warnings.warn(f"{path.name} is not UTF-8, read as latin-1", Latin1, stacklevel=2)
+    return lines
 
 
 def _drop_blank_end(lines: list[str], length: int) -> None:

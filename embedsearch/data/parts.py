@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from embedsearch.data.labelled import Example, read_parallel, read_table
@@ -14,10 +14,10 @@ def has_part(folder: Path, part: str) -> bool:
     return (folder / part).is_dir() or (folder / f"{part}.tsv").is_file()
 
 
-def read_part(folder: Path, part: str) -> Iterator[Example]:
+def read_part(folder: Path, part: str) -> Sequence[Example]:
     """``PART/seq.in`` and ``PART/label`` line by line, or ``PART.tsv`` of label TAB text.
 
-    Raises ``UserError`` where there is neither.
+    Raises ``UserError`` where there is neither, or nothing in it.
     """
     if not has_part(folder, part):
         raise UserError(
@@ -25,8 +25,14 @@ def read_part(folder: Path, part: str) -> Iterator[Example]:
             "TAB text; give a folder that does"
         )
     if (folder / part).is_dir():
-        return read_parallel(folder / part / "seq.in", folder / part / "label")
-    return read_table(folder / f"{part}.tsv", "first")
+        place = folder / part / "seq.in"
+        rows = list(read_parallel(place, place.with_name("label")))
+    else:
+        place = folder / f"{part}.tsv"
+        rows = list(read_table(place, "first"))
+    if not rows:
+        raise UserError(f"{place}: there is no text in it; give a file that has some")
+    return rows
 
 
 def only_folder(name: str, files: Sequence[Path]) -> Path:

@@ -8,6 +8,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from embedsearch.data.counted import counted
+
 _NAMED = 20
 """Classes named in a note; the others are counted."""
 
@@ -36,7 +38,7 @@ def class_notes(train: Sequence[str], test: Sequence[str], needed: int) -> list[
     held = Counter(train)
     short = {label: count for label, count in held.items() if count < needed}
     unseen = Counter(label for label in test if label not in held)
-    notes = [f"{len(test)} test texts, {len(held)} labels"]
+    notes = [f"{counted(len(test), 'test text')}, {counted(len(held), 'label')}"]
     notes += [f"short of {needed} texts: {told(short)}"] if short else []
     notes += [f"in the test alone, counted wrong: {told(unseen)}"] if unseen else []
     return notes

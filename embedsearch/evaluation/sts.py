@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
+from embedsearch.data.counted import counted
 from embedsearch.data.pairs import ScoredPairs
 
 PROTOCOL = "sts: spearman of cosine, pooled"
@@ -83,7 +84,7 @@ def _array(vectors: Tensor | NDArray[np.float32]) -> NDArray[np.float64]:
 def _unscorable(similarities: NDArray[np.float64], gold: NDArray[np.float64]) -> str:
     """Why no correlation exists; empty where one does."""
     if len(gold) < 2:
-        return f"{len(gold)} pair: a correlation takes two at least"
+        return f"{counted(len(gold), 'pair')}: a correlation takes two at least"
     if not np.isfinite(similarities).all():
         return "the embeddings hold NaN or infinity"
     if np.ptp(gold) == 0:

@@ -3,20 +3,31 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
+from functools import partial
 from pathlib import Path
 from statistics import fmean
+from typing import Any
 
+from embedsearch.data.labelled import Latin1
 from embedsearch.data.layout import find
-from embedsearch.document import Text, read_yaml
+from embedsearch.document import Text, Where, read_yaml
 from embedsearch.errors import UserError
 from embedsearch.evaluation.task import Kind, Outcome, Score, Subject, Task
 from embedsearch.evaluation.tasks import KINDS
 
+SCORING = 1
+"""Version of the tasks; raised when one would score the same embeddings of the same data by the
+same protocol differently, so that old scores are not taken for new ones."""
+
 QUICK = ("sts16", "stsb", "sickr", "trec", "snips")
 """Tasks of a minute at most on two cores with the embedded nano; for looks during a sweep."""
+
+_KEYS = ("kind", "files", "metric")
+"""Of every ``task.yaml``."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +62,18 @@ class Chosen:
     task: Task
     kind: str
     metric: str | None = None
+    remarks: tuple[str, ...] = ()
+    """What was odd in its files."""
+
+    def run(self, subject: Subject) -> Found:
+        start = time.perf_counter()
+        outcome = self.task.score(subject)
+        told = replace(outcome, notes=(*outcome.notes, *self.remarks))
+        return self.found(told, time.perf_counter() - start)
+
+    def found(self, outcome: Outcome, seconds: float) -> Found:
+        headline = self.metric or outcome.scores[0].name
+        return Found(self.task, self.kind, outcome, seconds, headline)
 
 
 def choose(wanted: Sequence[str], data: Path | None) -> list[Chosen | Missing]:
@@ -78,17 +101,9 @@ def _content(item: Chosen | Missing) -> tuple[str, str]:
     return item.kind, item.task.fingerprint if isinstance(item, Chosen) else ""
 
 
-def run(
-    chosen: Iterable[Chosen], subject: Subject, started: Callable[[Task], None] = lambda task: None
-) -> Iterable[Found]:
+def run(chosen: Iterable[Chosen], subject: Subject) -> Iterable[Found]:
     """Score one task after another."""
-    for item in chosen:
-        started(item.task)
-        start = time.perf_counter()
-        outcome = item.task.score(subject)
-        seconds = time.perf_counter() - start
-        headline = item.metric or outcome.scores[0].name
-        yield Found(item.task, item.kind, outcome, seconds, headline)
+    return (item.run(subject) for item in chosen)
 
 
 def averages(found: Sequence[Found]) -> dict[str, Score]:
@@ -97,11 +112,12 @@ def averages(found: Sequence[Found]) -> dict[str, Score]:
     One over less than all of them says so in its ``reason``; one over none is left out.
     """
     scores = {item.task.name: item.score.value for item in found}
+    scores |= {f"{i.task.name}/{s.name}": s.value for i in found for s in i.outcome.scores}
     means = {}
     for kind in KINDS.values():
         for name, members in kind.averages.items():
             values = [value for m in members if (value := scores.get(m)) is not None]
-            lacking = [member for member in members if scores.get(member) is None]
+            lacking = [m.partition("/")[0] for m in members if scores.get(m) is None]
             reason = f"{len(values)} of {len(members)}, without {', '.join(lacking)}"
             if values:
                 means[name] = Score(name, fmean(values), reason=reason if lacking else "")
@@ -123,19 +139,19 @@ def _choose(name: str, data: Path | None) -> list[Chosen | Missing]:
             if data_set.name == known:
                 path = data and find(data, kind.name, data_set.place)
                 if path:
-                    return [Chosen(kind.open(data_set, path), kind.name)]
+                    return [_opened(kind, partial(kind.open, data_set, path))]
                 where = f"no {data_set.place} under {data}" if data else "--data names no folder"
                 return [Missing(known, kind.name, f"{where}; get it from {data_set.source}")]
     kind_name, _, file = name.partition(":")
-    if file and kind_name in KINDS:
+    if file and (own_kind := KINDS.get(kind_name.lower())):
         path = Path(file).expanduser()
-        return [_own(KINDS[kind_name], f"{kind_name}-{path.resolve().stem.lower()}", [path], None)]
+        return [_own(own_kind, f"{own_kind.name}-{path.resolve().stem.lower()}", [path])]
     folder = Path(name).expanduser()
     if (folder / "task.yaml").is_file():
         return [_own_folder(folder)]
     if folder.exists():
         raise UserError(f"{name} has no task.yaml: say what it is, KIND:{name} (sts, transfer, …)")
-    raise UserError(f"there is no task '{name}'{_nearest(name)}")
+    raise UserError(f"there is no task '{name}'{_nearest(kind_name)}")
 
 
 def _of_group(name: str, data: Path | None) -> Chosen | Missing:
@@ -149,24 +165,37 @@ def _of_group(name: str, data: Path | None) -> Chosen | Missing:
 
 
 def _own_folder(folder: Path) -> Chosen:
-    """A folder with a ``task.yaml``: its ``kind``, its ``files``, and perhaps a ``metric``."""
+    """A folder with a ``task.yaml``: kind and files, perhaps a metric and the kind's numbers."""
     table = read_yaml(folder / "task.yaml")
-    for key in table:
-        if key not in ("kind", "files", "metric"):
-            raise table.places[key].error("a task has kind, files and metric")
-    kind, files, metric = (table.get(key) for key in ("kind", "files", "metric"))
-    if not isinstance(kind, Text) or kind not in KINDS:
+    name, files, metric = (table.get(key) for key in _KEYS)
+    if not isinstance(name, Text) or name not in KINDS:
         raise table.where.error(f"kind should be one of {', '.join(KINDS)}")
+    kind = KINDS[name]
+    known = (*_KEYS, *kind.numbers)
+    if unknown := [key for key in table if key not in known]:
+        raise table.places[unknown[0]].error(f"a task has {', '.join(known)}")
     names = [files] if isinstance(files, Text) else files
     if not isinstance(names, list) or not names or not all(isinstance(n, Text) for n in names):
         raise table.where.error("files should name a file of the task's folder, or a list of them")
-    metrics = KINDS[kind].metrics
-    if metric is not None and metric not in metrics:
-        raise table.places["metric"].error(f"{kind} has the metrics {', '.join(metrics)}")
-    return _own(KINDS[kind], folder.resolve().name, [folder / n for n in names], metric)
+    if metric is not None and metric not in kind.metrics:
+        raise table.places["metric"].error(f"{name} has the metrics {', '.join(kind.metrics)}")
+    numbers = {
+        key: _number(table[key], table.places[key], least)
+        for key, least in kind.numbers.items()
+        if key in table
+    }
+    return _own(kind, folder.resolve().name, [folder / part for part in names], metric, **numbers)
 
 
-def _own(kind: Kind, name: str, files: Sequence[Path], metric: str | None) -> Chosen:
+def _number(value: Any, where: Where, least: int) -> int:
+    if not (isinstance(value, Text) and value.isdecimal() and int(value) >= least):
+        raise where.error(f"it should be a whole number, {least} or more")
+    return int(value)
+
+
+def _own(
+    kind: Kind, name: str, files: Sequence[Path], metric: str | None = None, **numbers: int
+) -> Chosen:
     if kind.own is None:
         raise UserError(f"{kind.name} takes no files of your own")
     if name in _published():
@@ -174,8 +203,16 @@ def _own(kind: Kind, name: str, files: Sequence[Path], metric: str | None) -> Ch
     for file in files:
         if not file.exists():
             raise UserError(f"task '{name}': {file} does not exist")
-    task = kind.own(name, files)
-    return Chosen(task, kind.name, metric)
+    return _opened(kind, partial(kind.own, name, files, **numbers), metric)
+
+
+def _opened(kind: Kind, read: Callable[[], Task], metric: str | None = None) -> Chosen:
+    """The task that ``read`` reads, which bears what is to be said of its files."""
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always", Latin1)
+        task = read()
+    remarks = [str(w.message) for w in told if issubclass(w.category, Latin1)]
+    return Chosen(task, kind.name, metric, tuple(dict.fromkeys(remarks)))
 
 
 def _names(kind: Kind) -> list[str]:

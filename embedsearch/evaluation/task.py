@@ -91,9 +91,15 @@ class Kind:
     """In the order of the papers' columns."""
     open: Callable[[DataSet, Path], Task]
     """Reads the set found at a path; ``UserError`` for what is wrong in it."""
-    own: Callable[[str, Sequence[Path]], Task] | None = None
-    """A task of the user's own files, by its name; None where the kind takes none."""
+    own: Callable[..., Task] | None = None
+    """Of a name, the user's own files (a sequence of paths) and ``numbers``, a task; None where the
+    kind takes none."""
+    layout: str = ""
+    """What such files hold, in one line."""
+    numbers: Mapping[str, int] = field(default_factory=dict)
+    """What else a ``task.yaml`` may say, with the least it may be."""
     metrics: tuple[str, ...] = ()
     """Which of its scores may be an own task's headline; the first is."""
     averages: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """Means of the headlines of several sets, by what the field calls them."""
+    """Means over several sets, by what the field calls them: of their headlines (``sts12``), or of
+    a score that is named (``snips/10-shot``)."""

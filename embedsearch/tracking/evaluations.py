@@ -11,40 +11,84 @@ from typing import Any
 
 from embedsearch.tracking import runs
 from embedsearch.tracking.artifacts import Artifacts
-from embedsearch.tracking.names import to_name, to_text
+from embedsearch.tracking.names import from_name, to_name, to_text
 from embedsearch.tracking.store import Store
 from embedsearch.tracking.stored import PREFIX, StoredRun
 
 EXPERIMENT = "evaluations"
 """Of the runs that each record one evaluation, beside the methods' experiments."""
 
+_FILE = "evaluation.json"
 _DATA = f"{PREFIX}test."
 """Of the tags that say what data a task had."""
 
 
-def record(store: Store, found: Mapping[str, Any], run_id: str | None) -> str:
-    """Keep an evaluation: scores as ``test/<task>/<score>``, by what data (a tag for each task),
-    and the whole as JSON. Gives the id of its run.
+class Record:
+    """One evaluation's run, which is there from its first task on."""
 
-    Where a trial was evaluated (``run_id``), its own run holds scores and tags too.
+    def __init__(self, store: Store, trial: str | None) -> None:
+        """Where a trial is evaluated, its own run holds scores and tags too."""
+        self._store, self._trial = store, trial
+        self._run: StoredRun | None = None
+        self._kept: set[str] = set()
+        self._look = 0
+        self.tasks = 0
+        """How many are kept."""
+
+    @property
+    def run_id(self) -> str:
+        """Empty while nothing is kept."""
+        return self._run.run_id if self._run else ""
+
+    def keep(self, found: Mapping[str, Any]) -> None:
+        """Put on record what an evaluation has ``found`` so far: the whole as JSON, and what is new
+        of it as scores, ``test/<task>/<score>``, and as a look at the data of each task."""
+        numbers = {to_name(n): v for n, v in _numbers(found).items()}
+        new = [(name, value) for name, value in numbers.items() if name not in self._kept]
+        data = {_data(task["name"]): task["fingerprint"] for task in found["tasks"]}
+        store = self._store
+        with store.writing():
+            run = self._run = self._run or self._begin(found)
+            Artifacts(store, run).put_json(_FILE, found)
+            store.log(run.run_id, metrics=[(*each, 0) for each in new], tags=data)
+            store.client.set_terminated(run.run_id)
+            if self._trial:
+                self._look = self._look or looks_of(store, self._trial) + 1
+                metrics = [(*each, self._look - 1) for each in new]
+                tags = {**data, f"{PREFIX}looks": str(self._look)}
+                store.log(self._trial, metrics=metrics, tags=tags)
+        self._kept |= numbers.keys()
+        self.tasks = len(found["tasks"])
+
+    def _begin(self, found: Mapping[str, Any]) -> StoredRun:
+        store = self._store
+        of = {f"{PREFIX}{name}": str(found[name]) for name in ("target", "key", "scoring")}
+        made = store.client.create_run(
+            store.experiment(EXPERIMENT),
+            run_name=found["name"],
+            tags={runs.KIND: "evaluation", **of},
+        )
+        params = {name: to_text(found[name]) for name in ("target", "encoder", "key")}
+        store.log(made.info.run_id, params=params)
+        return StoredRun.of(made, EXPERIMENT)
+
+
+def known(
+    store: Store, key: str, scoring: int, wanted: Mapping[str, tuple[str, str]]
+) -> dict[str, Mapping[str, Any]]:
+    """What is on record of ``wanted`` tasks, the latest of each by its name: scores of the encoder
+    ``key``, by this version of the ``scoring``, of the same data by the same protocol.
+
+    ``wanted`` has the fingerprint and the protocol of each.
     """
-    metrics = [(to_name(name), value, 0) for name, value in _numbers(found).items()]
-    data = {f"{_DATA}{t['name']}": t["fingerprint"] for t in found["tasks"]}
-    tags = {runs.KIND: "evaluation", f"{PREFIX}target": found["target"], **data}
-    params = {"target": found["target"], "encoder": found["encoder"], "key": found["key"]}
-    with store.writing():
-        experiment = store.experiment(EXPERIMENT)
-        made = store.client.create_run(experiment, run_name=found["name"], tags=tags)
-        run = StoredRun.of(made, EXPERIMENT)
-        Artifacts(store, run).put_json("evaluation.json", found)
-        params = {key: to_text(value) for key, value in params.items()}
-        store.log(run.run_id, metrics=metrics, params=params)
-        store.client.set_terminated(run.run_id)
-        if run_id:
-            step = looks_of(store, run_id)
-            store.log(run_id, metrics=[(name, value, step) for name, value, _ in metrics])
-            store.log(run_id, tags={**data, f"{PREFIX}looks": str(step + 1)})
-    return run.run_id
+    found: dict[str, Mapping[str, Any]] = {}
+    for run in store.search(EXPERIMENT, kind="evaluation", key=key, scoring=str(scoring)):
+        lacking = {name for name in wanted.keys() - found.keys() if _data(name) in run.tags}
+        for row in _rows(store, run) if lacking else ():
+            name, what = row["name"], (row["fingerprint"], row["protocol"])
+            if name in lacking and what == wanted[name]:
+                found[name] = row
+    return found
 
 
 def illustrate(store: Store, record: str, figures: Sequence[Path]) -> None:
@@ -65,12 +109,22 @@ def looks(store: Store) -> Counter[str]:
     """How often each task was looked at, over all encoders of the store."""
     seen: Counter[str] = Counter()
     for run in store.search(EXPERIMENT, kind="evaluation"):
-        seen.update({name.removeprefix(_DATA) for name in run.tags if _is_data(name)})
+        tags = (tag.removeprefix(_DATA) for tag in run.tags if tag.startswith(_DATA))
+        seen.update(map(from_name, tags))
     return seen
 
 
-def _is_data(tag: str) -> bool:
-    return tag.startswith(_DATA)
+def _data(task: str) -> str:
+    return f"{_DATA}{to_name(task)}"
+
+
+def _rows(store: Store, run: StoredRun) -> Sequence[Mapping[str, Any]]:
+    """The tasks of an evaluation; none where its file is gone or broken."""
+    try:
+        rows: Sequence[Mapping[str, Any]] = Artifacts(store, run).get_json(_FILE)["tasks"]
+    except (OSError, ValueError):
+        return ()
+    return rows
 
 
 def _numbers(found: Mapping[str, Any]) -> dict[str, float]:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import errno
 import json
+import signal
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,6 +15,9 @@ import pytest
 
 from embedsearch.cli import main
 from embedsearch.encoder.model import Encoder
+from embedsearch.evaluation.tasks import KINDS
+from embedsearch.evaluation.tasks.sts import Similarity
+from embedsearch.tracking import evaluations
 from embedsearch.tracking.store import Store
 from tests.evaluation.tasks.test_sts import make_year
 
@@ -63,6 +69,62 @@ def test_a_second_call_encodes_nothing(evaluate: Evaluate, monkeypatch: pytest.M
     assert evaluate("--pooling", "mean")[1]["tasks"][0]["scores"] == first
 
 
+def test_a_second_call_scores_nothing(evaluate: Evaluate, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = evaluate("--pooling", "mean")[1]
+
+    def never(*_: object) -> None:
+        raise AssertionError("it is on record")
+
+    monkeypatch.setattr(Similarity, "score", never)
+    code, again, err = evaluate("--pooling", "mean")
+    assert (code, again) == (0, first)
+    assert "sts12 is on record" in err
+    assert evaluations.looks(Store.open()) == {"sts12": 2}
+    assert len({run.metrics["test/sts12/all"] for run in Store.open().search("evaluations")}) == 1
+
+
+KILLED = """
+import os, signal
+from embedsearch.cli import main
+from embedsearch.evaluation.tasks import KINDS
+from embedsearch.evaluation.tasks.sts import Similarity
+
+score = Similarity.score
+
+def killed(self, subject):
+    if self.name == "sts13":
+        os.kill(os.getpid(), signal.{0})
+    return score(self, subject)
+
+Similarity.score = killed
+main({1})
+"""
+
+
+@pytest.mark.parametrize(("name", "code"), [("SIGKILL", -signal.SIGKILL), ("SIGINT", 130)])
+def test_a_kill_between_two_tasks_loses_nothing_of_the_first(
+    name: str, code: int, evaluate: Evaluate, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_year(tmp_path / "data", 13, a=PAIRS)
+    words = ["--pooling", "mean", "--tasks", "sts12,sts13", "--data", "data"]
+    backbone = str(next(tmp_path.glob("**/config.json")).parent)
+    program = KILLED.format(name, ["evaluate", backbone, *words])
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.returncode == code, done.stderr
+    assert ("stopped: 1 of 2 tasks are on record" in done.stderr) == (name == "SIGINT")
+    [run] = Store.open().search("evaluations")
+    assert "test/sts12/all" in run.metrics and "test/sts13/all" not in run.metrics
+    scored = []
+    score = Similarity.score
+    monkeypatch.setattr(
+        Similarity, "score", lambda task, of: scored.append(task.name) or score(task, of)
+    )
+    ended, told, _ = evaluate("--pooling", "mean", tasks="sts12,sts13")
+    assert (ended, scored) == (0, ["sts13"])
+    assert [task["name"] for task in told["tasks"]] == ["sts12", "sts13"]
+    assert told["tasks"][0]["scores"][0]["value"] == run.metrics["test/sts12/all"]
+
+
 def test_several_encoders_are_scored_one_after_another(
     evaluate: Evaluate, make_backbone: Make, tmp_path: Path
 ) -> None:
@@ -82,23 +144,25 @@ def test_figures_are_written_and_kept(evaluate: Evaluate, tmp_path: Path) -> Non
     [figure] = (tmp_path / "seen").iterdir()
     [kept] = (tmp_path / "mlruns").rglob("figures/*.png")
     assert kept.read_bytes() == figure.read_bytes()
+    assert evaluate("--pooling", "mean", "--figures", "again", tasks=tasks)[0] == 0
+    assert (tmp_path / "again" / figure.name).is_file(), "what it is drawn from is not on record"
 
 
 def test_scores_are_printed_where_the_record_fails(
     make_backbone: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
 ) -> None:
-    def full(*_: object) -> str:
+    def full(*_: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device", "mlruns")
 
     make_year(tmp_path / "data", a=PAIRS)
-    monkeypatch.setattr("embedsearch.tracking.evaluations.record", full)
+    monkeypatch.setattr("embedsearch.tracking.evaluations.Record.keep", full)
     backbone = str(make_backbone("bert"))
     with pytest.raises(SystemExit) as end:
         main(["evaluate", backbone, "--tasks", "sts12", "--data", "data", "--pooling", "mean"])
     said = capsys.readouterr()
     assert end.value.code == 2
     assert "sts12: all: Spearman" in said.out
-    assert "error: mlruns: No space left on device" in said.err
+    assert "No space left on device: 'mlruns'; make room or mend that, and give" in said.err
 
 
 def test_no_figure_is_said_to_be_none(evaluate: Evaluate) -> None:
@@ -183,3 +247,12 @@ def test_a_trial_of_the_store_is_found_by_its_id(evaluate: Evaluate, run_id: str
     [trial] = Store.open().search("frozen", kind="trial")
     assert trial.metrics["test/sts12/all"] == told["tasks"][0]["scores"][0]["value"]
     assert trial.tags["embedsearch.looks"] == "3"
+
+
+def test_the_kinds_are_listed_with_their_files(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as end:
+        main(["evaluate", "--list-kinds"])
+    lines = capsys.readouterr().out.splitlines()
+    assert not end.value.code
+    assert [line.split()[0] for line in lines] == list(KINDS)
+    assert "map            a text in each line; task.yaml may have clusters" in lines

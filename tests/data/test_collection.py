@@ -43,6 +43,18 @@ def test_beir(tmp_path: Path) -> None:
     )
 
 
+def test_judgements_without_a_header_lose_none(tmp_path: Path) -> None:
+    folder = beir(tmp_path / "made")
+    judgements = folder / "qrels" / "test.tsv"
+    judgements.write_text(judgements.read_text().partition("\n")[2])
+    assert read_collection(folder).gains == read_collection(beir(tmp_path / "other")).gains
+
+
+def test_a_corpus_without_documents(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="there is no document in it"):
+        read_collection(beir(tmp_path / "made", corpus=[]))
+
+
 def test_a_corpus_without_titles(tmp_path: Path) -> None:
     bare = [{"_id": row["_id"], "text": row["text"]} for row in CORPUS]
     assert read_collection(beir(tmp_path / "bare", bare)).documents[0] == "It rained."

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from embedsearch.data.labelled import collect, read_classes, read_parallel, read_table
+from embedsearch.data.labelled import Latin1, collect, read_classes, read_parallel, read_table
 from embedsearch.errors import UserError
 
 
@@ -22,7 +22,14 @@ def test_a_file_for_each_label(tmp_path: Path) -> None:
 
 def test_latin_1_is_read_where_it_is_not_utf_8(tmp_path: Path) -> None:
     file = put(tmp_path / "pos", b"a caf\xe9\n")
-    assert list(read_classes({"1": file})) == [("1", "a café")]
+    with pytest.warns(Latin1, match="pos is not UTF-8, read as latin-1"):
+        assert list(read_classes({"1": file})) == [("1", "a café")]
+
+
+def test_what_is_no_text_is_no_latin_1(tmp_path: Path) -> None:
+    file = put(tmp_path / "a.tsv", "1\tone\n".encode("utf-16"))
+    with pytest.raises(UserError, match=r"a\.tsv, line 1: not valid utf-8"):
+        list(read_table(file, "first"))
 
 
 def test_two_files_keep_their_lines_together(tmp_path: Path) -> None:

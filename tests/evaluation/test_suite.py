@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from embedsearch.encoder.model import Encoder
 from embedsearch.errors import UserError
 from embedsearch.evaluation.suite import QUICK, Chosen, Found, Missing, averages, choose
-from embedsearch.evaluation.task import Outcome, Score
+from embedsearch.evaluation.task import Outcome, Score, Subject
 from embedsearch.evaluation.tasks import KINDS
 from tests.evaluation.tasks.test_sts import A, make_year
 
@@ -51,7 +54,12 @@ def test_broken_data_of_one_task_leaves_the_others_of_its_group(tmp_path: Path) 
 
 @pytest.mark.parametrize(
     ("name", "hint"),
-    [("sts122", "did you mean sts12"), ("q", "there are papers"), ("x:y", "papers")],
+    [
+        ("sts122", "did you mean sts12"),
+        ("cluster:mine.tsv", "did you mean clustering"),
+        ("q", "there are papers"),
+        ("x:y", "papers"),
+    ],
 )
 def test_an_unknown_task_offers_the_nearest(name: str, hint: str) -> None:
     with pytest.raises(UserError, match=f"there is no task '{name}'.*{hint}"):
@@ -69,6 +77,30 @@ def test_an_own_folder(tmp_path: Path) -> None:
     [chosen] = choose([own(tmp_path / "mine", "kind: sts", "files: a.tsv", "metric: mean")], None)
     assert isinstance(chosen, Chosen)
     assert (chosen.task.name, chosen.kind, chosen.metric) == ("mine", "sts", "mean")
+
+
+def test_an_own_folder_may_have_the_kind_s_numbers(tmp_path: Path) -> None:
+    [chosen] = choose([own(tmp_path / "mine", "kind: map", "files: a.tsv", "clusters: 4")], None)
+    assert isinstance(chosen, Chosen)
+    assert "of 4 clusters" in chosen.task.protocol
+
+
+def test_every_kind_of_one_s_own_says_how_its_files_are_laid_out() -> None:
+    assert all(kind.layout for kind in KINDS.values() if kind.own)
+
+
+def test_a_file_that_is_not_utf_8_is_said_to_be_read_as_latin_1(tmp_path: Path) -> None:
+    file = tmp_path / "mine.tsv"
+    file.write_bytes(b"1\ta caf\xe9\n2\ta dog\n1\tcaf\xe9s\n2\tdogs\n")
+    [chosen] = choose([f"Clustering:{file}"], None)
+    assert isinstance(chosen, Chosen)
+    assert "a caf\xe9" in chosen.task.texts()
+    flat = chosen.run(Subject(lambda texts: np.eye(len(texts), dtype=np.float32), never))
+    assert flat.outcome.notes[-1] == "mine.tsv is not UTF-8, read as latin-1"
+
+
+def never() -> Encoder:
+    raise AssertionError("embeddings are enough")
 
 
 def test_one_file_under_two_kinds_is_two_tasks(tmp_path: Path) -> None:
@@ -118,6 +150,12 @@ def test_a_data_folder_that_is_not_there_is_said_to_be(tmp_path: Path) -> None:
         (["kind: stz", "files: a.tsv"], "kind should be one of"),
         (["kind: sts"], "files should name a file"),
         (["kind: sts", "files: b.tsv"], "b.tsv does not exist"),
+        (
+            ["kind: map", "files: a.tsv", "clusters: 1"],
+            "line 3, clusters: it should be a whole number",
+        ),
+        (["kind: map", "files: a.tsv", "clusters: [3]"], "line 3, clusters: .* 2 or more"),
+        (["kind: sts", "files: a.tsv", "clusters: 3"], "line 3, clusters: a task has kind, files"),
         (["kind: sts", "files: [a.tsv]", "metric: f1"], "line 3, metric: sts has the metrics all"),
         (["kind: sts", "files: a.tsv", "colour: red"], "line 3, colour: a task has kind"),
     ],
@@ -142,3 +180,22 @@ def test_an_average_over_less_says_so() -> None:
     part = averages([*years[1:], found("sts12", None)])["avg5"]
     assert (part.value, part.reason) == (14.5, "4 of 5, without sts12")
     assert averages([]) == {}
+
+
+def test_shots_have_averages_of_their_own() -> None:
+    """Over the sets of VaSCL's table, so ATIS is in none."""
+    shots = {"5-shot": 50.0, "10-shot": 60.0, "20-shot": 70.0}
+    more = {"snips": 0, "banking77": 2, "clinc150": 4, "hwu64": 6, "atis": 90}
+    sets = [
+        replace(
+            found(name, 0.0),
+            outcome=Outcome(tuple(Score(shot, value + extra) for shot, value in shots.items())),
+            headline="5-shot",
+        )
+        for name, extra in more.items()
+    ]
+    whole = averages(sets)
+    assert {name: score.value for name, score in whole.items()} == {
+        f"intent {shot}": value + 3 for shot, value in shots.items()
+    }
+    assert averages(sets[1:])["intent 20-shot"].reason == "3 of 4, without snips"

@@ -26,8 +26,9 @@ VERSION = 2
 
 _CHUNK = 1_000
 
-Rewrite = Callable[[Sequence[str], Sequence[Random]], list[str]]
-"""Sentences and a random state for each to as many sentences, in their order."""
+Rewrite = Callable[[Sequence[str], float, Sequence[Random]], list[str]]
+"""Sentences, the share of each one's words that change (``words.changed``), and a random state for
+each to as many sentences, in their order."""
 
 
 @dataclass(frozen=True)
@@ -40,16 +41,16 @@ class Augmentation:
     source: Source
     """WordNet's folder or the masked model's; nothing for ``wdel``."""
 
-    def rewriter(self, device: str) -> Rewrite:
-        """What does it, loaded; a model runs on ``device``."""
-        folder = Path(self.source.location)
-        if self.kind == "ctxt":
-            model = MaskedWords(folder, device)
-            return lambda sentences, randoms: model.substitute(sentences, self.rate, randoms)
-        if self.kind == "wnet":
-            synonyms = read_synonyms(folder)
-            return _each(lambda sentence, random: substitute(sentence, self.rate, synonyms, random))
-        return _each(lambda sentence, random: delete(sentence, self.rate, random))
+
+def rewriter(kind: Kind, source: Source, device: str) -> Rewrite:
+    """What does it at any rate, loaded; a model runs on ``device``."""
+    folder = Path(source.location)
+    if kind == "ctxt":
+        return MaskedWords(folder, device).substitute
+    if kind == "wnet":
+        synonyms = read_synonyms(folder)
+        return _each(lambda text, rate, random: substitute(text, rate, synonyms, random))
+    return _each(delete)
 
 
 def augmented(
@@ -69,13 +70,14 @@ def augmented(
 
 
 def _rows(corpus: Corpus, augmentation: Augmentation, seed: int, device: str) -> Iterator[str]:
-    rewrite = augmentation.rewriter(device)
+    rewrite = rewriter(augmentation.kind, augmentation.source, device)
     for start in range(0, len(corpus), _CHUNK):
         sentences = corpus[start : start + _CHUNK]
-        yield from rewrite(
-            sentences, [Random(f"{seed}/{start + i}") for i in range(len(sentences))]
-        )
+        randoms = [Random(f"{seed}/{start + i}") for i in range(len(sentences))]
+        yield from rewrite(sentences, augmentation.rate, randoms)
 
 
-def _each(change: Callable[[str, Random], str]) -> Rewrite:
-    return lambda sentences, randoms: list(map(change, sentences, randoms))
+def _each(change: Callable[[str, float, Random], str]) -> Rewrite:
+    return lambda sentences, rate, randoms: [
+        change(sentence, rate, random) for sentence, random in zip(sentences, randoms, strict=True)
+    ]

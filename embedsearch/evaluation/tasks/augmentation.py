@@ -13,8 +13,9 @@ from typing import get_args
 
 import numpy as np
 
-from embedsearch.data.augment import Augmentation, wordnet
 from embedsearch.data.augment import Kind as Rewriting
+from embedsearch.data.augment import rewriter, wordnet
+from embedsearch.data.counted import counted
 from embedsearch.data.labelled import read_field_lines
 from embedsearch.data.pairs import read_dev_pairs
 from embedsearch.encoder import backbone
@@ -59,10 +60,10 @@ class Rewritten:
         for kind, source in self.sources.items():
             if isinstance(source, str):
                 continue
+            rewrite = rewriter(kind, source, "cpu")
             for rate in RATES:
-                rewrite = Augmentation(kind, rate, source).rewriter("cpu")
                 randoms = [Random(f"{SEED}/{row}") for row in range(len(self.originals))]
-                made[_name(kind, rate)] = tuple(rewrite(self.originals, randoms))
+                made[_name(kind, rate)] = tuple(rewrite(self.originals, rate, randoms))
         return made
 
     def texts(self) -> Iterable[str]:
@@ -71,7 +72,7 @@ class Rewritten:
     def score(self, subject: Subject) -> Outcome:
         """The mean cosine of each kind at each rate; texts that could not be changed count too."""
         base, zeros = directions(subject.embed(self.originals))
-        scores, notes = [], [f"{zeros} zero vectors"] if zeros else []
+        scores, notes = [], [counted(zeros, "zero vector")] if zeros else []
         for kind, source in self.sources.items():
             names = [_name(kind, rate) for rate in RATES]
             if isinstance(source, str):
@@ -136,5 +137,6 @@ AUGMENTATION = Kind(
     (DataSet("augmented", "STS/STSBenchmark", "STS benchmark, ixa2.si.ehu.eus/stswiki"),),
     _open,
     _own,
+    layout="a text in each line; perhaps WordNet's folder and a masked language model's",
     metrics=tuple(_name(kind, rate) for kind in get_args(Rewriting) for rate in RATES),
 )

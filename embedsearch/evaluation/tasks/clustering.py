@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from embedsearch.data.counted import counted
 from embedsearch.data.labelled import LabelledTexts, collect, read_table
 from embedsearch.evaluation.kmeans import KMEANS, distinct, flaw, kmeans
 from embedsearch.evaluation.task import DataSet, Kind, Outcome, Score, Subject
@@ -50,7 +51,8 @@ class Clustering:
         embeddings (one label) or any labels (one embedding)."""
         gold = _numbered(self.data.labels)
         clusters = int(gold.max()) + 1
-        notes = [f"{len(self.data)} texts, {clusters} labels", *_oddities(self.data)]
+        sizes = f"{counted(len(self.data), 'text')}, {counted(clusters, 'label')}"
+        notes = [sizes, *_oddities(self.data)]
         embeddings = subject.embed(self.data.texts)
         reason = "all texts have the same label" if clusters == 1 else flaw(embeddings)
         if reason:
@@ -113,6 +115,7 @@ CLUSTERING = Kind(
     _SETS,
     lambda data, path: _read(data.name, [path]),
     _read,
+    layout="label TAB text in each line",
     metrics=METRICS,
     averages={"clustering_avg": tuple(data.name for data in _SETS)},
 )

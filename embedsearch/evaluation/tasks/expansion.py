@@ -11,6 +11,7 @@ from pathlib import Path
 from statistics import fmean
 
 from embedsearch.data.collection import Collection, read_collection
+from embedsearch.data.counted import counted
 from embedsearch.data.lines import read_lines
 from embedsearch.data.units import GLUE
 from embedsearch.encoder.seq2seq import SequenceDecoder, sentinels
@@ -90,7 +91,7 @@ class Expansion:
             ]
             scores += self._shares(style, new)
             nothing = sum(not added for added in new)
-            notes += [f"{style}: {nothing} queries without a new term"] if nothing else []
+            notes += [f"{style}: {counted(nothing, 'query')} without a new term"] if nothing else []
             notes += [f"{style}: {text} => {answers[text]}" for text in flat[:SAMPLES]]
         return Outcome(tuple(scores), tuple(notes))
 
@@ -156,10 +157,16 @@ def _own(name: str, files: Sequence[Path]) -> Expansion:
     collection = read_collection(files[0])
     if len(files) == 1:
         return Expansion(name, collection)
-    prompts = tuple(line.strip() for line in read_lines(files[1]) if line.strip())
-    if not prompts or not all("{query}" in prompt and "{mask}" in prompt for prompt in prompts):
-        raise UserError(f"{files[1]}: give prompts, one a line, each with {{query}} and {{mask}}")
-    return Expansion(name, collection, prompts)
+    return Expansion(name, collection, _prompts(files[1]))
+
+
+def _prompts(file: Path) -> tuple[str, ...]:
+    prompts = {at: text for at, line in enumerate(read_lines(file), 1) if (text := line.strip())}
+    wrong = [at for at, text in prompts.items() if "{query}" not in text or "{mask}" not in text]
+    if wrong or not prompts:
+        place = f"{file}, line {wrong[0]}" if wrong else str(file)
+        raise UserError(f"{place}: give prompts, one a line, each with {{query}} and {{mask}}")
+    return tuple(prompts.values())
 
 
 EXPANSION = Kind(
@@ -167,5 +174,9 @@ EXPANSION = Kind(
     (DataSet("expansion-cranfield", "retrieval/cranfield", RETRIEVAL.sets[0].source),),
     lambda data, path: Expansion(data.name, read_collection(path)),
     _own,
+    layout=(
+        "FOLDER as for retrieval; perhaps a file of prompts, one a line, each with {query} and "
+        "{mask}"
+    ),
     metrics=METRICS,
 )

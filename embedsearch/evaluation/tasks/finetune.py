@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from embedsearch.data.counted import counted
 from embedsearch.data.labelled import LabelledTexts, collect
 from embedsearch.data.parts import only_folder, read_part
 from embedsearch.encoder.model import Encoder
@@ -135,9 +136,8 @@ class FineTuning:
         scores = tuple(_mean(name, [found for found, _ in each]) for name, each in runs.items())
         fits = [f"{name} {fmean(fit for _, fit in each):.0f}%" for name, each in runs.items()]
         notes = class_notes(self.train.labels, self.test.labels, SHOTS)
-        notes.append(
-            f"{len(self.train)} training texts; right of those seen at the end: {', '.join(fits)}"
-        )
+        seen = counted(len(self.train), "training text")
+        notes.append(f"{seen}; right of those seen at the end: {', '.join(fits)}")
         return Outcome(scores, tuple(notes))
 
     def _few(self, seed: int) -> NDArray[np.int64]:
@@ -176,6 +176,13 @@ def _own(name: str, files: Sequence[Path]) -> FineTuning:
     return FineTuning(name, parts[0], parts[1])
 
 
-FINETUNE = Kind("finetune", (), _no_sets, _own, metrics=("fine-tuned", f"{SHOTS}-shot"))
+FINETUNE = Kind(
+    "finetune",
+    (),
+    _no_sets,
+    _own,
+    layout="FOLDER as for intent, of train and test",
+    metrics=("fine-tuned", f"{SHOTS}-shot"),
+)
 """It trains the backbone four times, so no group of tasks has it: it runs where a folder is named.
 GUR prints no shots, rates or steps; all of them are ours."""

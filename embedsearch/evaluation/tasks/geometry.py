@@ -10,6 +10,7 @@ from typing import get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from embedsearch.data.counted import counted
 from embedsearch.data.pairs import ScoredPairs, Split, joined, read_dev_pairs
 from embedsearch.evaluation.directions import NOT_FINITE, directions
 from embedsearch.evaluation.task import DataSet, Kind, Outcome, Score, Subject
@@ -57,8 +58,9 @@ class Alignment:
         if len(self.parts) > 1:
             scores += [s for p in self.parts for s in _measured(f"/{p.name}", p, found, rows)]
         positives = int((everything.gold >= POSITIVE).sum())
-        notes = [f"{positives} positives of {len(everything)} pairs, {len(sentences)} sentences"]
-        notes += [f"{zeros} zero vectors"] if zeros else []
+        pairs, texts = counted(len(everything), "pair"), counted(len(sentences), "sentence")
+        notes = [f"{counted(positives, 'positive')} of {pairs}, {texts}"]
+        notes += [counted(zeros, "zero vector")] if zeros else []
         return Outcome(tuple(scores), tuple(notes))
 
 
@@ -111,5 +113,6 @@ GEOMETRY = Kind(
     (DataSet("alignment", "STS/STSBenchmark", "STS benchmark, ixa2.si.ehu.eus/stswiki"),),
     _open,
     _own,
+    layout="as for sts, scores up to 5",
     metrics=("alignment", "uniformity"),
 )

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
-from embedsearch.data.labelled import read_parallel, read_table
+from embedsearch.data.counted import counted
+from embedsearch.data.labelled import read_field_lines, read_parallel
 from embedsearch.data.sentences import Cleaner
 from embedsearch.errors import UserError
 from embedsearch.evaluation.directions import NOT_FINITE, directions, distances
@@ -60,7 +61,7 @@ class Inference:
             return Outcome(tuple(Score(name, None, reason=NOT_FINITE) for name in names))
         entailed, contradicted = (distances(sides[0], side) for side in sides[1:])
         some = contradicted > 0
-        notes = [f"{len(some)} premises, {self.left_out} without both left out"]
+        notes = [f"{counted(len(some), 'premise')}, {self.left_out:,} without both left out"]
         notes += [f"{(~some).sum()} with a contradiction at distance 0"] if not some.all() else []
         reason = "" if some.any() else "every contradiction is at distance 0"
         ratio = None if reason else float(np.median(entailed[some] / contradicted[some]))
@@ -76,7 +77,7 @@ def _collect(name: str, place: Path, rows: Iterable[Row]) -> Inference:
     found: dict[str, dict[str, str]] = {}
     for label, *sentences in rows:
         premise, hypothesis = (clean(" ".join(text.split())) or "" for text in sentences)
-        found.setdefault(premise, {}).setdefault(label.strip(), hypothesis)
+        found.setdefault(premise, {}).setdefault(label.strip().lower(), hypothesis)
     both = {premise: of for premise, of in found.items() if all(word in of for word in _WANTED)}
     if not both:
         raise UserError(
@@ -102,11 +103,15 @@ def _own(name: str, files: Sequence[Path]) -> Inference:
 
 def _own_rows(file: Path) -> Iterator[Row]:
     """Label, tab, premise, tab, hypothesis."""
-    for label, rest in read_table(file, "first"):
-        premise, tab, hypothesis = rest.partition("\t")
-        if not tab:
-            raise UserError(f"{file}: no tab and hypothesis behind '{premise}'; mend its line")
-        yield label, premise, hypothesis
+    for number, line in enumerate(read_field_lines(file), start=1):
+        cells = line.split("\t", 2)
+        if len(cells) == 3:
+            yield cells[0], cells[1], cells[2]
+        elif line.strip():
+            raise UserError(
+                f"{file}, line {number}: no label, premise and hypothesis with tabs between; mend "
+                "the line"
+            )
 
 
 INFERENCE = Kind(
@@ -114,5 +119,6 @@ INFERENCE = Kind(
     (DataSet("snli", "SNLI", "SNLI, as SentEval's data/get_transfer_data.bash lays it out"),),
     _open,
     _own,
+    layout=("label TAB premise TAB hypothesis in each line; labels entailment and contradiction"),
     metrics=("ratio", "nearer", *_WANTED),
 )

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional as F
 
+from embedsearch.data.counted import counted
 from embedsearch.data.labelled import LabelledTexts, collect
 from embedsearch.data.parts import has_part, only_folder, read_part
 from embedsearch.errors import UserError
@@ -153,7 +154,7 @@ class Intents:
         blank = self.pool.counts.blank + self.test.counts.blank
         notes = class_notes(self.pool.labels, self.test.labels, 2 * max(SHOTS))
         notes += [self.dropped] if self.dropped else []
-        notes += [f"{blank} blank texts"] if blank else []
+        notes += [counted(blank, "blank text")] if blank else []
         last = f"best at step {STEPS}, the last, in most splits, so perhaps too early: "
         notes += [last + ", ".join(rising)] if rising else []
         return notes
@@ -172,7 +173,8 @@ def _read(name: str, folder: Path, least: int = 0) -> Intents:
     kept = [
         [(label, text) for label, text in each if label.strip() not in few] for each in (pool, test)
     ]
-    left = f"dropped, with {len(test) - len(kept[1])} test texts: {told(few)}" if few else ""
+    lost = counted(len(test) - len(kept[1]), "test text")
+    left = f"dropped, with {lost}: {told(few)}" if few else ""
     protocol = _PROTOCOL + (_DROPPED.format(least) if least else "")
     both = [collect(name, folder, each) for each in kept]
     return Intents(name, both[0], both[1], protocol, left)
@@ -195,6 +197,14 @@ INTENT = Kind(
     tuple(DataSet(name.lower(), name, _SOURCE.format(name)) for name in _SETS),
     _open,
     _own,
+    layout=(
+        "FOLDER of train, perhaps valid, and test: PART.tsv of label TAB text, or PART/seq.in and"
+        " PART/label line by line"
+    ),
     metrics=tuple(f"{shots}-shot" for shots in SHOTS),
-    averages={"intent 5-shot": tuple(name.lower() for name in _SETS if name != "ATIS")},
+    averages={
+        f"intent {shots}-shot": tuple(f"{n.lower()}/{shots}-shot" for n in _SETS if n != "ATIS")
+        for shots in SHOTS
+    },
 )
+"""VaSCL prints no average; ours are over the sets of its Table 3, each number of shots apart."""

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from embedsearch.data.counted import counted
 from embedsearch.data.labelled import LabelledTexts, collect, read_table
 from embedsearch.data.parts import has_part, only_folder, read_part
 from embedsearch.errors import UserError
@@ -42,9 +43,10 @@ class NearestLabel:
         """``zero-shot``; a text of all zeros is as near to every label, and gets the first."""
         labels, zero_labels = _directions(subject.embed(self.candidates.texts))
         texts, zero_texts = _directions(subject.embed(self.test.texts))
-        notes = [f"{len(self.test)} test texts, {len(set(self.candidates.labels))} labels"]
+        label_count = counted(len(set(self.candidates.labels)), "label")
+        notes = [f"{counted(len(self.test), 'test text')}, {label_count}"]
         zeros = zero_labels + zero_texts
-        notes += [f"{zeros} zero vectors"] if zeros else []
+        notes += [counted(zeros, "zero vector")] if zeros else []
         cosines = texts @ labels.T
         if not np.isfinite(cosines).all():
             reason = "the embeddings hold NaN or infinity"
@@ -94,6 +96,10 @@ LABELS = Kind(
     ),
     lambda data, path: _read(data.name, path),
     _own,
+    layout=(
+        "FOLDER as for intent, of test; the labels say what they mean, or labels.tsv does (label "
+        "TAB text)"
+    ),
     metrics=("zero-shot",),
 )
 """GUR's own sets are custom Chinese ones of tens or hundreds of classes, and not published; these

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from embedsearch.data.counted import counted
 from embedsearch.data.labelled import read_field_lines
 from embedsearch.data.sentences import Cleaner
 from embedsearch.errors import UserError
@@ -67,7 +68,7 @@ class Map:
         with np.errstate(invalid="ignore"):  # infinite by infinite: told below
             units = (embeddings / np.where(norms == 0, 1, norms)).astype(np.float32)
         zeros = int((norms == 0).sum())
-        notes = (*self.notes, *([f"{zeros} zero vector{'s' * (zeros > 1)}"] if zeros else []))
+        notes = (*self.notes, *([counted(zeros, "zero vector")] if zeros else []))
         least = max(self.clusters, 2 * _NEIGHBOURS) + 1
         reason = flaw(units)
         if not reason and (differ := distinct(units)) < least:
@@ -110,20 +111,28 @@ def _lay_out(
     return plane, tuple(float(value) for value in measures)
 
 
-def _own(name: str, files: Sequence[Path]) -> Map:
+def _own(name: str, files: Sequence[Path], clusters: int = CLUSTERS) -> Map:
     """The texts of one or more files, a text in each line, or a sample of them."""
     clean = Cleaner()
     lines = (line for file in files for line in read_field_lines(file))
     texts = [text for line in lines if (text := clean(" ".join(line.split())))]
     if not texts:
         raise UserError(f"{files[0]}: there is no text in it; give a file that has some")
-    notes = [f"{len(texts)} texts"]
+    notes = [counted(len(texts), "text")]
     if len(texts) > TEXTS:
         rows = np.random.default_rng(SEED).choice(len(texts), TEXTS, replace=False)
         texts = [texts[row] for row in sorted(rows)]
         notes = [f"{TEXTS} of {clean.counts.kept} texts, sampled with seed {SEED}"]
     notes += [f"{clean.counts.blank} blank skipped"] if clean.counts.blank else []
-    return Map(name, tuple(texts), tuple(notes))
+    return Map(name, tuple(texts), tuple(notes), clusters)
 
 
-MAP = Kind("map", (), lambda data, path: _own(data.name, [path]), _own, metrics=METRICS)
+MAP = Kind(
+    "map",
+    (),
+    lambda data, path: _own(data.name, [path]),
+    _own,
+    layout="a text in each line",
+    metrics=METRICS,
+    numbers={"clusters": 2},
+)

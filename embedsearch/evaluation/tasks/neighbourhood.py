@@ -12,6 +12,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from embedsearch.data.counted import counted
 from embedsearch.data.labelled import LabelledTexts, collect, read_table
 from embedsearch.evaluation.directions import NOT_FINITE, RESOLUTION, directions
 from embedsearch.evaluation.task import DataSet, Kind, Outcome, Score, Subject
@@ -50,9 +51,10 @@ class Neighbourhood:
         found, zeros = directions(subject.embed(self.texts_of.texts))
         sizes = Counter(self.texts_of.labels).values()
         repeated = len(found) - len(set(self.texts_of.texts))
-        notes = [f"{len(found)} texts in {len(sizes)} classes of {min(sizes)} to {max(sizes)}"]
+        texts, classes = counted(len(found), "text"), counted(len(sizes), "class")
+        notes = [f"{texts} in {classes} of {min(sizes)} to {max(sizes)}"]
         notes += [f"{repeated} repeat another text"] if repeated else []
-        notes += [f"{zeros} zero vectors"] if zeros else []
+        notes += [counted(zeros, "zero vector")] if zeros else []
         reason = _unusable(found)
         counts = [] if reason else [k for k in NEIGHBOURS if k < len(found)]
         values = neighbours(found, self.texts_of.labels, counts)
@@ -116,5 +118,6 @@ NEIGHBOURHOOD = Kind(
     ),
     _open,
     _own,
+    layout="as for clustering",
     metrics=_NAMES,
 )

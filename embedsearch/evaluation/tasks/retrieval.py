@@ -96,5 +96,9 @@ RETRIEVAL = Kind(
     (DataSet("cranfield", "cranfield", "Cranfield, ir.dcs.gla.ac.uk/resources/test_collections"),),
     lambda data, path: Retrieval(data.name, read_collection(path)),
     lambda name, files: Retrieval(name, collection_of(files)),
+    layout=(
+        "FOLDER in BEIR's layout: corpus.jsonl, queries.jsonl, qrels/test.tsv (a header; query "
+        "TAB document TAB gain); or Cranfield's"
+    ),
     metrics=METRICS,
 )

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
+from embedsearch.data.counted import counted
 from embedsearch.data.pairs import ScoredPairs, joined, read_dev_pairs, read_sick, read_sts_topic
 from embedsearch.errors import UserError
 from embedsearch.evaluation.sts import PairScore, score_pairs
@@ -44,16 +45,16 @@ class Similarity:
         """
         pooled = score_pairs(subject.embed, joined(self.name, self.topics))
         scores = _both("all", pooled)
-        notes = [f"{len(topic)} pairs" for topic in self.topics[:1] if len(self.topics) == 1]
+        notes = [counted(len(topic), "pair") for topic in self.topics[:1] if len(self.topics) == 1]
         if len(self.topics) > 1:
             each = {topic.name: score_pairs(subject.embed, topic) for topic in self.topics}
             weights = [len(topic) for topic in self.topics]
             scores += [_mean("mean", each, None), _mean("wmean", each, weights)]
             scores += [s for name, found in each.items() for s in _both(f"topic/{name}", found)]
-            notes = [f"{sum(weights)} pairs of {len(weights)} topics"]
+            notes = [f"{counted(sum(weights), 'pair')} of {len(weights)} topics"]
         unscored = sum(topic.counts.unscored for topic in self.topics)
         notes += [f"{unscored} without a gold score skipped"] if unscored else []
-        notes += [f"{pooled.zero_vectors} zero vectors"] if pooled.zero_vectors else []
+        notes += [counted(pooled.zero_vectors, "zero vector")] if pooled.zero_vectors else []
         return Outcome(tuple(scores), tuple(notes))
 
 
@@ -108,6 +109,7 @@ STS = Kind(
     ),
     _open,
     _own,
+    layout="score TAB sentence TAB sentence in each line; each file is a topic",
     metrics=("all", "mean", "wmean", "all/pearson"),
     averages={
         "avg5": tuple(data.name for data in _YEARS),

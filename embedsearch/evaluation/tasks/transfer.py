@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from embedsearch.data.counted import counted
 from embedsearch.data.labelled import (
     Example,
     LabelledTexts,
@@ -102,7 +103,7 @@ class Transfer:
         chosen = [each.penalty for each in tested]
         told = [f"{chosen.count(p)} with {p:.0e}" for p in PENALTIES if p in chosen]
         notes += (f"classifiers: {', '.join(told)}",)
-        notes += (f"{unfinished} fits stopped before their minimum",) if unfinished else ()
+        notes += (f"{counted(unfinished, 'fit')} stopped before the minimum",) if unfinished else ()
         return Outcome(tuple(scores), notes)
 
     def _names(self) -> list[str]:
@@ -110,8 +111,9 @@ class Transfer:
 
     def _notes(self, parts: Sequence[Labelled]) -> tuple[str, ...]:
         names = self._names()
-        sizes = " + ".join(str(len(part.labels)) for part in parts)
-        notes = [f"{sizes} {'texts' if len(self.parts[0]) == 1 else 'pairs'}, {len(names)} labels"]
+        sizes = " + ".join(f"{len(part.labels):,}" for part in parts)
+        what = "texts" if len(self.parts[0]) == 1 else "pairs"
+        notes = [f"{sizes} {what}, {counted(len(names), 'label')}"]
         blank = sum(side.counts.blank for side in chain.from_iterable(self.parts))
         notes += [f"{blank} blank"] if blank else []
         seen = np.bincount(parts[0].labels, minlength=len(names))
@@ -224,6 +226,7 @@ TRANSFER = Kind(
     ),
     _open,
     _own,
+    layout="label TAB text in each line; one file, or train and test, or train, dev and test",
     metrics=("accuracy",),
     averages={"transfer_avg": ("mr", "cr", "subj", "mpqa", "sst2", "trec", "mrpc")},
 )

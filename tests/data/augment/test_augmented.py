@@ -71,7 +71,7 @@ def test_everything_that_decides_it_is_in_its_key(
     ]
     folders = {augmented(*change, cache=cache).folder for change in changes}
     assert len(folders) == 4 and made.folder not in folders
-    monkeypatch.setattr(Augmentation, "rewriter", None)
+    monkeypatch.setattr(augment, "rewriter", None)
     elsewhere = Augmentation("wdel", 0.2, Source("/elsewhere", ""))
     assert augmented(corpus, elsewhere, 0, cache=cache).folder == made.folder
 
@@ -85,12 +85,8 @@ def test_several_at_once_make_it_once(
     corpus: Corpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     loaded: list[str] = []
-    rewriter = Augmentation.rewriter
-    monkeypatch.setattr(
-        Augmentation,
-        "rewriter",
-        lambda self, device: loaded.append(device) or rewriter(self, device),
-    )
+    rewriter = augment.rewriter
+    monkeypatch.setattr(augment, "rewriter", lambda *of: loaded.append(of[2]) or rewriter(*of))
     with ThreadPoolExecutor(3) as pool:
         ask = pool.map(lambda _: augmented(corpus, WDEL, 0, cache=tmp_path / "cache"), range(3))
     assert len({made.fingerprint for made in ask}) == 1 == len(loaded)

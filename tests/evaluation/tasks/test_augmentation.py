@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from embedsearch.data.augment import wordnet
+from embedsearch.data.augment import rewriter, wordnet
 from embedsearch.errors import UserError
 from embedsearch.evaluation.task import Score, Subject
+from embedsearch.evaluation.tasks import augmentation
 from embedsearch.evaluation.tasks.augmentation import AUGMENTATION, Rewritten
 
 SENTENCE = "the quick brown fox jumps over a lazy dog today"
@@ -74,6 +75,17 @@ def test_wordnet_in_a_folder_of_the_users(tmp_path: Path, words_folder: Path) ->
     assert {s.name: s.value for s in outcome.scores}["wnet@10"] == pytest.approx(0.9)
 
 
+def test_each_is_loaded_once_for_all_rates(
+    tmp_path: Path, words_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    task, loaded = own(tmp_path, SENTENCE, words_folder), []
+    monkeypatch.setattr(
+        augmentation, "rewriter", lambda kind, *of: loaded.append(kind) or rewriter(kind, *of)
+    )
+    assert len(task.versions) == 6
+    assert loaded == ["wdel", "wnet"]
+
+
 def test_a_masked_model_in_a_folder_of_the_users(
     tmp_path: Path, make_masked_model: Callable[..., Path]
 ) -> None:
@@ -96,7 +108,7 @@ def test_a_text_of_one_word_stays_and_is_counted(tmp_path: Path) -> None:
     task = own(tmp_path, f"fox\n\n  \n😀\n{SENTENCE}\n")
     outcome = task.score(Subject(counted, lambda: None))  # type: ignore[arg-type, return-value]
     assert "2 of 3 not changed by wdel" in outcome.notes
-    assert "1 zero vectors" in outcome.notes
+    assert "1 zero vector" in outcome.notes
     assert all(score.value is None or np.isfinite(score.value) for score in outcome.scores)
 
 

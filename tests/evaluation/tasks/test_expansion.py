@@ -67,7 +67,7 @@ def test_shares_worked_by_hand() -> None:
     }
     assert outcome.notes[0] == "2 of 2 queries"
     assert "auto: <extra_id_0> heat => slabs" in outcome.notes
-    assert "written: 1 queries without a new term" in outcome.notes
+    assert "written: 1 query without a new term" in outcome.notes
 
 
 def test_nothing_new_is_no_score() -> None:
@@ -132,7 +132,10 @@ def test_prompts_of_ones_own(tmp_path: Path) -> None:
     assert list(plain.task.texts()) == []
 
 
-@pytest.mark.parametrize("prompts", ["", "{query} is it", "{query} {mask}\nabout {mask}"])
-def test_a_prompt_without_query_or_mask_is_refused(prompts: str, tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=r"prompts\.txt: give prompts"):
+@pytest.mark.parametrize(
+    ("prompts", "line"),
+    [("", ""), ("{query} is it", ", line 1"), ("{query} {mask}\nabout {mask}", ", line 2")],
+)
+def test_a_prompt_without_query_or_mask_is_refused(prompts: str, line: str, tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=rf"prompts\.txt{line}: give prompts"):
         choose([str(own_folder(tmp_path / "mine", prompts))], None)

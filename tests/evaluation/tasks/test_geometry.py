@@ -117,7 +117,7 @@ def test_zero_vectors_are_counted_and_finite(tmp_path: Path) -> None:
     task = own(tmp_path, "5\t😀\tb\n4\tc\td\n")
     embed = lambda texts: hashed(texts) * (np.array(texts)[:, None] != "😀")  # noqa: E731
     outcome = task.score(Subject(embed, no_encoder))  # type: ignore[arg-type]
-    assert "1 zero vectors" in outcome.notes
+    assert "1 zero vector" in outcome.notes
     assert outcome.scores[0].value == pytest.approx(
         (1 + scores_of(own(tmp_path, "5\tc\td\n"), hashed)["alignment"].value) / 2  # type: ignore[operator]
     )

@@ -93,10 +93,17 @@ def test_the_layout_of_senteval(tmp_path: Path) -> None:
         INFERENCE.open(INFERENCE.sets[0], tmp_path)
 
 
+def test_labels_are_in_any_case(tmp_path: Path) -> None:
+    assert (
+        own(tmp_path, ROWS.replace("entail", "Entail")).fingerprint
+        == own(tmp_path, ROWS).fingerprint
+    )
+
+
 def test_files_that_hold_nothing_to_compare(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="no premise has both"):
         own(tmp_path, "0\ta\tb\n1\ta\tc\n")
-    with pytest.raises(UserError, match="no tab and hypothesis behind 'alone'"):
+    with pytest.raises(UserError, match=r"nli.tsv, line 1: no label, premise"):
         own(tmp_path, "entailment\talone\n")
 
 

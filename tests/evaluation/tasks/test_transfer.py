@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from embedsearch.data.labelled import Latin1
 from embedsearch.encoder.model import Encoder
 from embedsearch.errors import UserError
 from embedsearch.evaluation.suite import Chosen, Missing, averages, choose, run
@@ -99,7 +100,8 @@ def test_trec_has_coarse_labels_and_may_be_latin_1(tmp_path: Path) -> None:
     kinds = ["NUM:dist How far is it", "LOC:city Which city is it", "HUM:ind Who is Andr\xe9"]
     (tmp_path / "train_5500.label").write_bytes("\n".join(kinds * 10).encode("latin-1"))
     (tmp_path / "TREC_10.label").write_bytes("\n".join(kinds).encode("latin-1"))
-    task = opened("trec", tmp_path)
+    with pytest.warns(Latin1):
+        task = opened("trec", tmp_path)
     assert "Who is Andr\xe9" in task.texts()
     outcome = score(task)
     assert outcome.scores[0].value == 100.0
