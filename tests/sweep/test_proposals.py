@@ -153,6 +153,16 @@ def test_a_sweep_goes_on_with_what_did_not_end(region: Region) -> None:
     assert proposals.is_at_its_end
 
 
+def test_what_is_gone_on_with_may_report(region: Region) -> None:
+    """Its sampler has not proposed it: an earlier command's has."""
+    [left] = [spec_of(point) for point in region.points().points[:1]]
+    proposals = Proposals(region, spec_of, "tpe", 0, limit=1, members=[left], again=[left])
+    assert proposals.next("gone on") == left
+    proposals.reported("gone on", 1, 50.0)
+    proposals.ended("gone on", result(left))
+    assert proposals.next("another") is None
+
+
 def test_points_that_cannot_run_are_passed_over(region: Region) -> None:
     def picky(point: Point) -> TrialSpec:
         if point.values["alpha"] == 1:
