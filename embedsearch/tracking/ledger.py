@@ -65,18 +65,13 @@ class StoreLedger:
         }
 
     def tried(self, method: str) -> list[tuple[Mapping[str, Scalar], TrialResult]]:
-        """All trials on record that none is running, with the values of their points; one whose
-        process was killed was interrupted."""
-        found = []
-        for run in self._store.search(method, kind="trial"):
-            if run.tags[runs.STATUS] != runs.RUNNING:
-                result = runs.to_result(run, _checkpoint(self._store, run))
-            elif not is_alive(self._store, run.tags[runs.HOLDER]):
-                result = TrialResult(run.tags[SPEC_ID], Status.INTERRUPTED)
-            else:
-                continue
-            found.append((runs.values_of(run), result))
-        return found
+        """All trials on record that none is running, with the values of their points."""
+        return [
+            (runs.values_of(run), runs.to_result(run, _checkpoint(self._store, run)))
+            for run in self._store.search(method, kind="trial")
+            if run.tags[runs.STATUS] != runs.RUNNING
+            or not is_alive(self._store, run.tags[runs.HOLDER])
+        ]
 
     def members(self, sweep: Sweep) -> tuple[list[str], Spent]:
         """The ids of the specs that a sweep has tried, in their order, and what it has cost."""
