@@ -65,11 +65,12 @@ class StoreLedger:
         }
 
     def tried(self, method: str) -> list[tuple[Mapping[str, Scalar], TrialResult]]:
-        """All trials on record that ended, finished or not, with the values of their points."""
+        """All trials on record that none is running, with the values of their points."""
         return [
             (runs.values_of(run), runs.to_result(run, _checkpoint(self._store, run)))
             for run in self._store.search(method, kind="trial")
             if run.tags[runs.STATUS] != runs.RUNNING
+            or not is_alive(self._store, run.tags[runs.HOLDER])
         ]
 
     def members(self, sweep: Sweep) -> tuple[list[str], Spent]:

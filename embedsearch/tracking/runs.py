@@ -112,12 +112,13 @@ def finite(numbers: Mapping[str, float | None]) -> dict[str, float]:
 
 
 def to_result(run: StoredRun, checkpoint: str | None) -> TrialResult:
-    """The result a trial's run holds, its curve left out."""
+    """The result a trial's run holds, its curve left out; one that says that it is running is of a
+    process that was killed."""
     tags, metrics = run.tags, run.metrics
     step = metrics.get(STEP)
     return TrialResult(
         spec_id=tags[SPEC_ID],
-        status=Status(tags[STATUS]),
+        status=Status.INTERRUPTED if tags[STATUS] == RUNNING else Status(tags[STATUS]),
         reason=tags.get(REASON, ""),
         start_score=metrics.get(START),
         best_score=metrics.get(BEST),

@@ -9,6 +9,7 @@ import pytest
 
 from embedsearch.sweep import search
 from embedsearch.tracking.store import Store
+from embedsearch.tracking.writer import Writer
 from tests import here
 from tests.cli.test_commands import run
 
@@ -88,6 +89,25 @@ def test_interrupted_it_runs_first_what_did_not_end(
     code, out, _ = run(*TPE, "--max-trials", "2")
     assert code == 0 and "1 trial of at most 2, 0 known" in out
     assert len(Store.open().search("scd", kind="trial")) == 2
+    [gone_on] = Store.open().search("scd", kind="trial", run_id=begun.run_id)
+    assert gone_on.status == "FINISHED"
+
+
+def test_killed_it_runs_first_what_was_running(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is told to the store on the way out."""
+
+    def die(work: Any, place: Any, cluster: Any, observer: Any, **_: Any) -> None:
+        observer.trial_started(work.next("0"))
+        raise SystemExit(137)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(search, "run_trials", die)
+        patch.setattr(Writer, "sweep_ended", lambda writer, *_: writer._claim.release())
+        run(*TPE, "--max-trials", "2")
+    [begun] = Store.open().search("scd", kind="trial")
+    assert begun.tags["embedsearch.status"] == "running"
+    code, out, _ = run(*TPE, "--max-trials", "2")
+    assert code == 0 and "1 trial of at most 2, 0 known" in out
     [gone_on] = Store.open().search("scd", kind="trial", run_id=begun.run_id)
     assert gone_on.status == "FINISHED"
 

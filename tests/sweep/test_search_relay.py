@@ -7,9 +7,15 @@ from typing import Any
 from embedsearch.place import Place
 from embedsearch.records import Measurement, Status, Sweep, TrialResult, TrialSpec
 from embedsearch.sweep.budget import Meter
+from embedsearch.sweep.search import Proposals
 from embedsearch.sweep.search.adapters import callback
 from embedsearch.sweep.search.relay import Relay
 from tests.conftest import make_point
+from tests.sweep.test_proposals import spec_of
+from tests.sweep.test_space import MakeSpace, make_space
+from tests.sweep.test_space_points import grid
+
+__all__ = ["make_space"]
 
 Make = Callable[..., Any]
 
@@ -62,3 +68,17 @@ def test_a_stopped_trial_is_told_with_its_history(make_setting: Make, tmp_path: 
     [told] = ends.results
     assert [m.step for m in told.history] == [2] and told.status is Status.STOPPED
     assert relay.results == {spec.id: told.brief} and not relay.curves
+
+
+def test_all_wait_though_earlier_commands_had_others(make_space: MakeSpace, tmp_path: Path) -> None:
+    """The rule chooses once those of this command are at its step."""
+    region = make_space(grid("alpha: [10, 20, 30]")).region("g")
+    earlier, now = (spec_of(point) for point in region.points().points[:2])
+    proposals = Proposals(region, spec_of, "tpe", 0, members=[earlier, now], again=[now])
+    relay = Relay(Ends(), Meter(1), Place(tmp_path), proposals)
+    relay.until = 2
+    relay.started(now.id)
+    assert relay.unfinished
+    relay.reported(now.id, {"step": 2, "metrics": {"dev/spearman": 50.0}, "score": 50.0})
+    relay.left(now.id)
+    assert not relay.unfinished

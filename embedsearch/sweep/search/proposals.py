@@ -149,11 +149,12 @@ class Proposals:
         return None
 
     def reported(self, trial_id: str, evaluation: int, score: float) -> None:
-        """A score on the way, at the trial's so many-th evaluation."""
-        self._latest[trial_id] = score
-        self._inner.on_trial_result(
-            self._asked[trial_id], {SCORE: score, "training_iteration": evaluation}
-        )
+        """A score on the way, at the trial's so many-th evaluation; nothing to the sampler where
+        an earlier command proposed it."""
+        inner_id = self._asked.get(trial_id)
+        if inner_id is not None:
+            self._latest[trial_id] = score
+            self._inner.on_trial_result(inner_id, {SCORE: score, "training_iteration": evaluation})
 
     def ended(self, trial_id: str, result: TrialResult | None) -> None:
         """What became of it; None where it was stopped on its way, which Optuna calls pruned.

@@ -29,6 +29,7 @@ class Relay:
         self.observer, self.meter, self.place = observer, meter, place
         self.proposals = work if isinstance(work, Proposals) else None
         self.specs = work.specs if isinstance(work, Proposals) else {s.id: s for s in work}
+        self.begun: set[str] = set()
         self.results: dict[str, TrialResult] = {}
         """In brief: the observer was told the whole of them."""
         self.until: int | None = None
@@ -42,10 +43,12 @@ class Relay:
     @property
     def unfinished(self) -> bool:
         """Whether a trial is neither at its end nor at the step ``until``."""
-        return any(key not in self.results and key not in self.waiting for key in self.specs)
+        ours = self.begun if self.proposals else self.specs  # proposals know earlier ones too
+        return any(key not in self.results and key not in self.waiting for key in ours)
 
     def started(self, spec_id: str) -> None:
         self.meter.begin(spec_id)
+        self.begun.add(spec_id)
         self.waiting.pop(spec_id, None)
         self.observer.trial_started(self.specs[spec_id])
 

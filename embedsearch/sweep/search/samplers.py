@@ -6,6 +6,7 @@ import inspect
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
 
 from embedsearch.config import unknown
@@ -15,6 +16,8 @@ from embedsearch.sweep.axis import Axis, Choice, Range
 
 _OURS = {"random", "bruteforce"}
 """A sweep's own ``random`` and ``grid``, whose points are known beforehand."""
+_LATE = {"cmaes": "cmaes"}
+"""Packages that a sampler asks for only once it has something to learn from."""
 _WARNING = "warn_independent_sampling"
 """A warning on the terminal, for axes that a sampler leaves to another one."""
 
@@ -38,12 +41,15 @@ def sampler(name: str, seed: int) -> Any:
     accepted = inspect.signature(found[name]).parameters
     quiet = {key: False for key in (_WARNING,) if key in accepted and accepted[key].default}
     try:
+        if name in _LATE:
+            import_module(_LATE[name])
         with warnings.catch_warnings():  # that one is experimental, say: the user asked for it
             warnings.simplefilter("ignore")
             return found[name](seed=seed, **quiet)
     except ImportError as error:
         reason = str(error).strip().splitlines()[0]
-        raise UserError(f"--search {name} needs another package: {reason}") from error
+        way = f"; pip install {_LATE[name]}" if name in _LATE else ""
+        raise UserError(f"--search {name} needs another package: {reason}{way}") from error
 
 
 def _found() -> dict[str, Any]:
