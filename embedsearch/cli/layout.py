@@ -35,6 +35,10 @@ def make_job(choices: Choices, ledger: StoreLedger, gpus: float, address: str | 
     if choices.grid is not None:
         space.grid(choices.grid)  # a misspelt one before anything is read or made
     needs = resolve(space.target).needs
+    if choices.search in LISTED and choices.cold:
+        raise UserError(f"--cold is for a searcher that learns; --search {choices.search} does not")
+    if choices.search == "grid" and choices.search_seed:
+        raise UserError("--search-seed is of what is drawn or proposed; --search grid does neither")
     layout = _Layout(
         choices, space, surroundings(choices, gpus, address, space.name, needs), ledger
     )
@@ -53,8 +57,9 @@ def stages(choices: Choices) -> list[str | None]:
     space.grid(first)
     if space.grid(then).around != first:
         raise UserError(f"--grid {grid}: {then} does not lie around the best of {first}")
-    if choices.around is not None:
-        raise UserError(f"--grid {grid} finds its centre by itself, leave --around out")
+    for option in ("around", "budget"):
+        if getattr(choices, option) is not None:
+            raise UserError(f"--grid {grid} takes no --{option}: give its grids one after another")
     return [first, then]
 
 

@@ -22,23 +22,34 @@ def show_plan(choices: Choices, store: str | None) -> None:
     ledger = StoreLedger(opened)
     choices = replace(choices, storage=choices.storage or opened.storage)
     resources = search.local_resources()
-    choices = replace(choices, grid=stages(choices)[0])
-    job = make_job(choices, ledger, resources["GPU"])
-    at_once = search.trials_at_once(resources, job.surroundings.cluster)
     console = Console(highlight=False, markup=False)
+    for grid in stages(choices):
+        job = make_job(replace(choices, grid=grid), ledger, resources["GPU"])
+        at_once = search.trials_at_once(resources, job.surroundings.cluster)
+        _show(console, job, ledger.seconds_per_step(job.space.name), at_once)
+        if job.missing and grid != stages(choices)[-1]:
+            console.print(f"What comes then lies around the best of {grid}: plan it when that ran.")
+            return
+
+
+def _show(console: Console, job: Job, seconds_per_step: float | None, at_once: int) -> None:
     names = job.names
     console.print(job.surroundings.said, *job.said(at_once), sep="\n", soft_wrap=True)
+    to_run = job.to_run
+    within = {spec.id for spec in ([] if isinstance(to_run, search.Proposals) else to_run)}
     for spec in job.sweep.specs:
         known = job.reused.get(spec.id)
-        state = f"done: {outcome(known)}" if known else f"to run: {spec.total_steps} steps"
+        left = f"to run: {spec.total_steps} steps" if spec.id in within else "beyond the budget"
+        state = f"done: {outcome(known)}" if known else left
         console.print(f"{names[spec.id]}  {state}", soft_wrap=True)
-    console.print(_cost(job, ledger.seconds_per_step(job.space.name), at_once), soft_wrap=True)
+    console.print(_cost(job, seconds_per_step, at_once), soft_wrap=True)
 
 
 def _cost(job: Job, seconds_per_step: float | None, at_once: int) -> str:
     """The rest's device time and wall time, by what finished trials took."""
     proposals, budget = job.pursuit.proposals, job.pursuit.budget
-    each = [spec.total_steps for spec in job.missing]
+    to_run = job.to_run
+    each = [] if isinstance(to_run, search.Proposals) else [spec.total_steps for spec in to_run]
     if proposals and not proposals.is_at_its_end:
         each = [proposals.example.total_steps]
         if proposals.limit is not None:
@@ -56,7 +67,7 @@ def _cost(job: Job, seconds_per_step: float | None, at_once: int) -> str:
         )
     seconds = steps * seconds_per_step
     cost = f"Cost: {most}{steps:,} steps in {trials}, about {duration(seconds)} of trial time"
-    if budget:
+    if budget and budget.trials is None:
         many = budget.enough_for(seconds / len(each), at_once, job.surroundings.place.devices)
         cost += f"; the budget of {budget.written} is enough for about {count(many, 'trial')}"
     return f"{cost}, {duration(seconds / at_once)} with {at_once} at once (start-up apart)."

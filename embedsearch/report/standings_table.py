@@ -41,7 +41,7 @@ def _score(row: Mapping[str, Any]) -> dict[str, str]:
         "dev score": mean_and_spread(row["scores"], row["mean"], row["sd"]),
         "95 %": between(row["low"], row["high"]),
         "what it is": kind,
-        "search": f"{row['search_best']:.2f}",
+        "search's best": f"{row['search_best']:.2f}",
         "point": assigned(row["values"], list(row["values"])),
     }
 

@@ -12,8 +12,6 @@ from embedsearch.records import Status, Sweep, TrialResult, TrialSpec
 from embedsearch.report.rungs import DEV, Agreement, agreements
 
 Results = Mapping[str, TrialResult]
-TIE = 0.005
-"""Scores closer than this are printed the same."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +50,7 @@ class Summary:
     def ties(self) -> list[TrialSpec]:
         """Trials whose score prints the same as the best's, the best included; empty if alone."""
         ranked = self.ranked
-        same = [s for s, r in ranked if (ranked[0][1].best_score or 0) - (r.best_score or 0) < TIE]
+        same = [s for s, r in ranked if _score(r) == _score(ranked[0][1])]
         return same if len(same) > 1 else []
 
     @property

@@ -143,7 +143,9 @@ def _remarks(ranking: Mapping[str, Any]) -> list[str]:
         points = count(ranking["unconfirmed_higher"], "unconfirmed point")
         out.append(f"{points} scored higher in the search: `embedsearch confirm` tells by how much")
     if ranking["unscored"]:
-        out.append(f"without a score: {count(ranking['unscored'], 'trial')}")
+        out.append(
+            f"stopped early, failed or not at their end: {count(ranking['unscored'], 'trial')}"
+        )
     names = Counter(group["name"] for group in [ranking["group"], *ranking["others"]])
     for other in ranking["others"]:
         contents = f" (other contents, {other['key'][:6]})" if names[other["name"]] > 1 else ""

@@ -58,7 +58,7 @@ def test_a_cap_takes_nothing_out_of_a_grid(run: Run) -> None:
 
 
 def test_what_was_stopped_is_not_new(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    def stopped(*_: object) -> None:
+    def stopped(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
     space(0.1, 0.2)

@@ -178,6 +178,8 @@ def test_coarse_then_fine_in_one_command(run: Run) -> None:
     assert "around the best of list" in out
     found = json.loads(run(*command, "--json")[1])
     assert found["grid"] == "near" and found["before"][0]["grid"] == "list"
+    assert "scd near: 2 trials" in run("plan", *command[1:])[1]
+    assert "takes no --budget" in run(*command, "--budget", "2trials")[2]
     for grid, reason in {
         "list-then-free": "free does not lie around the best of list",
         "lsit-then-near": "perhaps 'list'",
@@ -193,6 +195,8 @@ def test_coarse_then_fine_in_one_command(run: Run) -> None:
         (("--stop", "ahsa"), "perhaps 'asha'"),
         (("--budget", "soon"), "give a number of trials"),
         (("--budget", "4gpu-h"), "hold no gpus"),
+        (("--cold",), "--search grid does not"),
+        (("--search-seed", "3"), "--search grid does neither"),
     ],
 )
 def test_what_is_misspelt_stops_before_anything_runs(

@@ -67,7 +67,7 @@ def test_remarks() -> None:
     text = shown(ranking(entry(50.0), tied=3, unscored=2, others=others))
     assert "a tie: the first 3 differ" in text
     assert "none beats the untrained score" in text
-    assert "without a score: 2 trials" in text
+    assert "stopped early, failed or not at their end: 2 trials" in text
     assert "not compared: 3 points on dev demo (other contents, abcdef)" in text
     assert "not compared: 1 point on dev wiki\n" in text
 

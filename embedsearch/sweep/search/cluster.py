@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import signal
+import socket
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -63,6 +64,7 @@ def connected(cluster: Cluster) -> Iterator[Mapping[str, float]]:
         os.environ.setdefault("RAY_AUTH_MODE", "token" if _has_token() else "disabled")
     import ray  # reads its environment when imported
 
+    _must_answer(cluster.address)
     try:
         ray.init(address=cluster.address or "local", **_quiet(cluster))
     except Exception as error:
@@ -109,6 +111,18 @@ def unstoppable() -> Iterator[None]:
     finally:
         for number, handler in zip(numbers, before, strict=True):
             signal.signal(number, handler)
+
+
+def _must_answer(address: str | None) -> None:
+    """Raise ``UserError`` where nothing listens at ``HOST:PORT``: Ray would try for minutes, deaf to
+    Ctrl-C."""
+    host, _, port = (address or "").rpartition(":")
+    if not host or "/" in host or not port.isdecimal():
+        return
+    try:
+        socket.create_connection((host, int(port)), timeout=10).close()
+    except (OSError, OverflowError) as error:
+        raise UserError(_why_not(address, error)) from error
 
 
 def _why_not(address: str | None, error: Exception) -> str:
