@@ -155,7 +155,7 @@ def main() -> None:
     for name, rule in STRATEGIES:
         found = []
         for seed in range(seeds):
-            how = replace(choices, search=name, stop=rule, search_seed=seed, cold=True)
+            how = replace(choices, search=name, stop=rule, search_seed=seed, cold=name == "tpe")
             found.append(play(make_job(how, ledger, gpus=0), grid, good))
         costs = sorted(each.device_seconds / grid.device_seconds for each in found)
         print(

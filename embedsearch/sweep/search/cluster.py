@@ -114,8 +114,10 @@ def unstoppable() -> Iterator[None]:
 
 
 def _must_answer(address: str | None) -> None:
-    """Raise ``UserError`` where nothing listens at ``HOST:PORT``: Ray would try for minutes, deaf to
-    Ctrl-C."""
+    """Raise ``UserError`` where nothing listens at ``HOST:PORT``.
+
+    Ray itself would try for minutes, deaf to Ctrl-C.
+    """
     host, _, port = (address or "").rpartition(":")
     if not host or "/" in host or not port.isdecimal():
         return
