@@ -149,13 +149,14 @@ def store_picture(root: Path) -> list[Any]:
         histories = {
             name: [(m.step, m.value) for m in store.client.get_metric_history(run.run_id, name)]
             for name in run.metrics
-            if name not in CLOCKS
+            if name not in CLOCKS and not name.startswith("spent/")
         }
+        charged = run.metrics.get("spent/trials")
         folder = Artifacts(store, run).folder
         files = contents(folder) if folder else {}
         named = {"mlflow.parentRunId", "embedsearch.holder"}
         tags = {k: v for k, v in run.tags.items() if k not in named}
         names = {name: "" if "/" not in name else digest for name, digest in files.items()}
-        told = [tags, run.status, dict(run.params), histories, names]
+        told = [tags, run.status, dict(run.params), histories, names, charged]
         pictures.append(json.loads(json.dumps(told, sort_keys=True)))
     return sorted(pictures, key=json.dumps)

@@ -98,8 +98,8 @@ class _Layout:
             self.surroundings.place.devices,
         )  # fmt: skip
         return Job(
-            self.space, self.surroundings, points.notes, _counted(points), sweep, reused, pursuit,
-            refused, self.change(specs),
+            self.space, self.surroundings, points.notes, _counted(points, len(specs)), sweep,
+            reused, pursuit, refused, self.change(specs),
         )  # fmt: skip
 
     def proposed(self) -> Job:
@@ -246,8 +246,8 @@ class _Layout:
         return content_id([*sources, *how, setting.precision, sorted(self.choices.overrides or [])])
 
 
-def _counted(points: GridPoints) -> str:
-    trials = count(len(points.points), "trial")
+def _counted(points: GridPoints, specs: int) -> str:
+    trials = count(specs, "trial")
     if points.left_out:
         trials += f" of {points.total} ({points.left_out} left out by the cap)"
     dropped = f", {points.duplicates} duplicates dropped" if points.duplicates else ""

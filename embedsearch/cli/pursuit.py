@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from embedsearch.cli.options import Choices
 from embedsearch.errors import UserError
 from embedsearch.labels import count
-from embedsearch.records import Point, Scalar, Spent, Status, Sweep, TrialResult, TrialSpec
+from embedsearch.records import Point, Scalar, Status, Sweep, TrialResult, TrialSpec
 from embedsearch.sweep.budget import Budget, Meter
 from embedsearch.sweep.region import Region
 from embedsearch.sweep.search import TO_THE_END, Curves, Proposals, Stopping
@@ -96,7 +96,7 @@ def listed(
 ) -> Pursuit:
     """Of trials that are known beforehand; ``done``: their results so far."""
     stopping = _stopping(choices, specs)
-    before = ledger.members(sweep)[1] if budget else Spent()
+    before = ledger.members(sweep)[1]
     curves = ledger.curves(sweep.method, done) if stopping.is_early else {}
     return Pursuit(Meter(devices, before, budget), stopping, budget, curves=curves)
 

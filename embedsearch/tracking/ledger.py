@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
 
@@ -21,6 +21,9 @@ from embedsearch.tracking.stored import PREFIX, SPEC_ID, StoredRun
 
 _OF_LATE = 500
 """Trials that tell how long a step takes."""
+
+_OPEN = (runs.RUNNING, Status.INTERRUPTED)
+"""Of trials that did not come to an end."""
 
 _FINAL = [status for status in Status if status.is_final]
 
@@ -74,14 +77,18 @@ class StoreLedger:
         ]
 
     def members(self, sweep: Sweep) -> tuple[list[str], Spent]:
-        """The ids of the specs that a sweep has tried, in their order, and what it has cost."""
+        """The ids of the specs that a sweep has tried, in their order, and what it has cost: the
+        trials it brought to an end, and the time as last written down.
+        """
         ids: dict[str, None] = {}
-        spent = Spent()
+        spent, ended = Spent(), 0
         for run in reversed(self._store.search(sweep.method, kind="sweep", sweep_id=sweep.id)):
             with suppress(OSError, ValueError):  # killed before it was written
                 ids |= dict.fromkeys(Artifacts(self._store, run).get_json("sweep.json")["specs"])
             spent = max(spent, runs.to_spent(run), key=lambda spent: spent.device_seconds)
-        return list(ids), spent
+            held = self._store.search(sweep.method, kind="trial", holder=run.run_id)
+            ended += sum(trial.tags[runs.STATUS] not in _OPEN for trial in held)
+        return list(ids), replace(spent, trials=ended)
 
     def curves(self, method: str, spec_ids: Collection[str]) -> dict[str, dict[int, float]]:
         """Dev scores by step, of those trials that have any."""

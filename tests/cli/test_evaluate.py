@@ -85,6 +85,7 @@ def test_a_second_call_scores_nothing(evaluate: Evaluate, monkeypatch: pytest.Mo
 
 KILLED = """
 import os, signal
+signal.signal(signal.SIGINT, signal.default_int_handler)  # what started the tests may ignore it
 from embedsearch.cli import main
 from embedsearch.evaluation.tasks import KINDS
 from embedsearch.evaluation.tasks.sts import Similarity

@@ -68,7 +68,7 @@ def test_any_other_name_stays(name: str | None) -> None:
 
 def test_commands_on_a_store() -> None:
     rows = list(commands.rows(TINY, trials=3))
-    assert len(rows) == 4
+    assert len(rows) == 5
     assert all(float(row.ours.removesuffix(" s")) > 0 for row in rows)
 
 

@@ -50,6 +50,20 @@ def local_resources() -> dict[str, float]:
     return {"CPU": cpus or 1, "GPU": torch.cuda.device_count()}
 
 
+def prepare(address: str | None = None) -> None:
+    """Settle what Ray reads from the environment when it is imported, so call it before that.
+
+    Nothing is settled once it is: then it has joined a cluster, or been prepared before.
+    """
+    if "ray" in sys.modules:
+        return
+    os.environ.update(_ENVIRONMENT)
+    if address is None:
+        os.environ.update(_LOOPBACK)
+    else:
+        os.environ.setdefault("RAY_AUTH_MODE", "token" if _has_token() else "disabled")
+
+
 @contextmanager
 def connected(cluster: Cluster) -> Iterator[Mapping[str, float]]:
     """Start or join Ray; gives the cluster's resources (``CPU``, ``GPU``). Ends it on the way out.
@@ -57,11 +71,7 @@ def connected(cluster: Cluster) -> Iterator[Mapping[str, float]]:
     SIGTERM is then as good as Ctrl-C: Ray writes down nothing we need, and the trials go on from
     their own checkpoints.
     """
-    os.environ.update(_ENVIRONMENT)
-    if cluster.address is None:
-        os.environ.update(_LOOPBACK)
-    else:
-        os.environ.setdefault("RAY_AUTH_MODE", "token" if _has_token() else "disabled")
+    prepare(cluster.address)
     import ray  # reads its environment when imported
 
     _must_answer(cluster.address)

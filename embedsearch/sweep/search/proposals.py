@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from embedsearch.errors import UserError
 from embedsearch.records import Point, Scalar, Status, TrialResult, TrialSpec
+from embedsearch.sweep.search.cluster import prepare
 from embedsearch.sweep.search.samplers import dimensions, sampler
 from embedsearch.sweep.search.stopping import SCORE, Curves, best_so_far
 
@@ -41,6 +42,7 @@ class Proposals:
         first, for they did not come to an end. ``spec_of`` raises ``UserError`` for a point that
         can't run.
         """
+        prepare()
         from optuna.storages import InMemoryStorage
         from optuna.study import load_study
         from ray.tune.search.optuna import OptunaSearch
