@@ -15,6 +15,8 @@ from typing import Any
 import pytest
 import yaml
 
+from embedsearch.sweep.search.cluster import prepare
+
 FOLDER = Path(__file__).parents[2] / "experiments" / "cluster"
 LAUNCHED = sorted(FOLDER.glob("*.yaml"))
 SLURM = FOLDER / "slurm.sh"
@@ -30,6 +32,12 @@ exec "$word" "$@"
 """,
 }
 """Of Slurm's commands: two nodes, which are addresses of this machine."""
+
+
+@pytest.fixture(autouse=True)
+def _prepared() -> None:
+    """Ray is imported here, and other tests of this process start it after that."""
+    prepare()
 
 
 @pytest.mark.parametrize("path", LAUNCHED, ids=lambda path: path.stem)

@@ -51,12 +51,7 @@ def local_resources() -> dict[str, float]:
 
 
 def prepare(address: str | None = None) -> None:
-    """Settle what Ray reads from the environment when it is imported, so call it before that.
-
-    Nothing is settled once it is: then it has joined a cluster, or been prepared before.
-    """
-    if "ray" in sys.modules:
-        return
+    """Settle what Ray reads from the environment when it is imported: call it before that."""
     os.environ.update(_ENVIRONMENT)
     if address is None:
         os.environ.update(_LOOPBACK)

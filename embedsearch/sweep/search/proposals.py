@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -42,7 +43,8 @@ class Proposals:
         first, for they did not come to an end. ``spec_of`` raises ``UserError`` for a point that
         can't run.
         """
-        prepare()
+        if "ray" not in sys.modules:  # else it has joined a cluster, or was prepared
+            prepare()
         from optuna.storages import InMemoryStorage
         from optuna.study import load_study
         from ray.tune.search.optuna import OptunaSearch
