@@ -66,6 +66,7 @@ def test_any_other_name_stays(name: str | None) -> None:
         assert found == name
 
 
+@pytest.mark.slow
 def test_commands_on_a_store() -> None:
     rows = list(commands.rows(TINY, trials=3))
     assert len(rows) == 5
@@ -112,6 +113,7 @@ def test_memory_of_a_worker(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "200 lines" in peak.what and "second sweep" in again.what
 
 
+@pytest.mark.slow
 def test_a_backbone_of_any_size_trains(tmp_path: Path) -> None:
     make_backbone(tmp_path, layers=1, dim=64)
     _, made = training.rows(Inputs(str(tmp_path), steps=2, repeats=1, threads=1))
