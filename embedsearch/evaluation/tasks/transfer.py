@@ -44,8 +44,8 @@ _TESTED = {
 }
 _CLASSIFIER = (
     "logistic regression on frozen embeddings as they are, at its minimum (SentEval: early-stopped "
-    f"Adam), penalty of {', '.join(f'{p:.0e}' for p in PENALTIES)} on the mean loss, C = 1/(texts "
-    "x penalty)"
+    f"Adam), penalty of {', '.join(f'{p:.0e}' for p in PENALTIES)} on the mean loss, intercept "
+    "included: C = 1/(texts x penalty), twice that for two labels"
 )
 _PAIRS = "; features |u-v| and u*v; f1: of label 1"
 
