@@ -1,6 +1,7 @@
 """What is kept of trials that are at their end: the observer was told the whole of them."""
 
 from collections.abc import Callable, Mapping
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -8,10 +9,10 @@ from embedsearch.place import Place
 from embedsearch.records import Measurement, Status, Sweep, TrialResult, TrialSpec
 from embedsearch.sweep.budget import Meter
 from embedsearch.sweep.search import Proposals
-from embedsearch.sweep.search.adapters import callback
+from embedsearch.sweep.search.adapters import as_text, callback, spec_of
 from embedsearch.sweep.search.relay import Relay
 from tests.conftest import make_point
-from tests.sweep.test_proposals import spec_of
+from tests.sweep import test_proposals
 from tests.sweep.test_space import MakeSpace, make_space
 from tests.sweep.test_space_points import grid
 
@@ -73,8 +74,10 @@ def test_a_stopped_trial_is_told_with_its_history(make_setting: Make, tmp_path: 
 def test_all_wait_though_earlier_commands_had_others(make_space: MakeSpace, tmp_path: Path) -> None:
     """The rule chooses once those of this command are at its step."""
     region = make_space(grid("alpha: [10, 20, 30]")).region("g")
-    earlier, now = (spec_of(point) for point in region.points().points[:2])
-    proposals = Proposals(region, spec_of, "tpe", 0, members=[earlier, now], again=[now])
+    earlier, now = (test_proposals.spec_of(point) for point in region.points().points[:2])
+    proposals = Proposals(
+        region, test_proposals.spec_of, "tpe", 0, members=[earlier, now], again=[now]
+    )
     relay = Relay(Ends(), Meter(1), Place(tmp_path), proposals)
     relay.until = 2
     relay.started(now.id)
@@ -82,3 +85,11 @@ def test_all_wait_though_earlier_commands_had_others(make_space: MakeSpace, tmp_
     relay.reported(now.id, {"step": 2, "metrics": {"dev/spearman": 50.0}, "score": 50.0})
     relay.left(now.id)
     assert not relay.unfinished
+
+
+def test_tune_copies_no_spec(make_setting: Make) -> None:
+    """It does so with all of a sweep's for each of its trials."""
+    spec = make_setting().spec(make_point())
+    texts = [as_text(spec)]
+    assert deepcopy(texts)[0] is texts[0]
+    assert spec_of({"spec": texts[0]}) == spec

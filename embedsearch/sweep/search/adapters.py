@@ -1,17 +1,29 @@
-"""What Ray Tune wants of a callback, a stopper and a searcher.
+"""What Ray Tune wants of a trial, a callback, a stopper and a searcher.
 
-Tune pickles all three for a restore that never happens here: each gives it an empty one.
+Tune pickles the latter three for a restore that never happens here: each gives it an empty one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from embedsearch.records import TrialSpec
 from embedsearch.sweep.search.proposals import Proposals
 from embedsearch.sweep.search.relay import Relay
 from embedsearch.sweep.search.stopping import SCORE
+
+
+def as_text(spec: TrialSpec) -> str:
+    """What Tune has of a trial: to make each one it copies the list of all of them, deeply, and
+    text is not copied."""
+    return json.dumps(spec.to_json())
+
+
+def spec_of(config: Mapping[str, Any]) -> TrialSpec:
+    """Of a trial's configuration."""
+    return TrialSpec.from_json(json.loads(config["spec"]))
 
 
 def callback(relay: Relay) -> Any:
@@ -74,7 +86,7 @@ def searcher(proposals: Proposals, relay: Relay, room: Callable[[], int]) -> Any
                 return Searcher.FINISHED
             self.specs[trial_id] = spec
             self.live.add(trial_id)
-            return {"spec": spec.to_json()}
+            return {"spec": as_text(spec)}
 
         def on_trial_result(self, trial_id: str, result: Any) -> None:
             spec = self.specs[trial_id]

@@ -12,6 +12,7 @@ from typing import Any
 from embedsearch.errors import RankLost
 from embedsearch.place import Place, Seat
 from embedsearch.records import Measurement, TrialResult, TrialSpec
+from embedsearch.sweep.search.adapters import spec_of
 from embedsearch.sweep.search.cluster import Cluster
 
 Report = Callable[[Measurement], None]
@@ -33,7 +34,7 @@ def resources(config: Mapping[str, Any], cluster: Cluster) -> Any:
     """
     from ray import tune
 
-    if config["spec"]["ranks"] > 1:
+    if spec_of(config).ranks > 1:
         return tune.PlacementGroupFactory([{"CPU": _STARTER_CPUS}])
     gpus = min(cluster.gpus_per_trial, 1.0)  # one that can't be divided, beside others that are
     return tune.PlacementGroupFactory([{"CPU": cluster.cpus_per_trial, "GPU": gpus}])

@@ -13,7 +13,7 @@ from embedsearch.place import Place
 from embedsearch.records import Measurement, Observer, TrialResult, TrialSpec
 from embedsearch.sweep.budget import Meter
 from embedsearch.sweep.search import ranks
-from embedsearch.sweep.search.adapters import callback, searcher, stopper
+from embedsearch.sweep.search.adapters import as_text, callback, searcher, spec_of, stopper
 from embedsearch.sweep.search.cluster import Cluster, first_line, lost, room
 from embedsearch.sweep.search.placement import watching
 from embedsearch.sweep.search.proposals import Proposals
@@ -130,11 +130,11 @@ class _Tune:
 def _listed(specs: Sequence[TrialSpec]) -> dict[str, Any]:
     from ray import tune
 
-    return {"spec": tune.grid_search([spec.to_json() for spec in specs])}
+    return {"spec": tune.grid_search([as_text(spec) for spec in specs])}
 
 
 def _name(trial: Any) -> str:
-    return TrialSpec.from_json(trial.config["spec"]).id
+    return spec_of(trial.config).id
 
 
 def _trainable(config: dict[str, Any], place: Place, run: Run) -> None:
@@ -142,7 +142,7 @@ def _trainable(config: dict[str, Any], place: Place, run: Run) -> None:
     whatever is decided on a report, a trial that is at its end has told it."""
     from ray import tune
 
-    spec = TrialSpec.from_json(config["spec"])
+    spec = spec_of(config)
     best = WORST
     last: dict[str, Any] = {"step": 0, "metrics": {}, SCORE: best}
 
