@@ -20,7 +20,7 @@ from embedsearch.data.pairs import ScoredPairs, read_dev_pairs
 from embedsearch.durable import remove_drafts, remove_whole, write_json, write_text, write_whole
 from embedsearch.encoder.backbone import describe
 from embedsearch.encoder.backbone import fingerprint as backbone_fingerprint
-from embedsearch.encoder.export import export
+from embedsearch.encoder.export import export, is_whole
 from embedsearch.encoder.model import Encoder
 from embedsearch.errors import RankLost, UserError
 from embedsearch.evaluation.sts import cosines, score_pairs
@@ -84,7 +84,11 @@ def _run_alone(spec: TrialSpec, place: Place, report: Report, ranks: Ranks) -> T
 
 def _found(work: Path) -> TrialResult | None:
     remove_drafts(work)
-    return finished(work)
+    result = finished(work)
+    if result is not None and result.checkpoint and not is_whole(Path(result.checkpoint)):
+        _log.warning("%s is damaged; the trial runs again", result.checkpoint)
+        return None
+    return result
 
 
 def finished(work: Path) -> TrialResult | None:

@@ -24,6 +24,10 @@ from typing import Any
 
 import pytest
 
+from embedsearch import trial
+from embedsearch.encoder.export import is_whole
+from embedsearch.place import Place
+from embedsearch.records import TrialSpec
 from embedsearch.tracking.server import serving
 from embedsearch.tracking.store import Store
 from tests.breakage import (
@@ -145,6 +149,19 @@ def test_the_last_node_goes_and_another_comes(cluster: Nodes, folder: Path, note
     note("node gone, another 5 s later", command.wait(), command.went_on(since))
 
 
+def test_a_node_joins_while_all_runs_well(cluster: Nodes, folder: Path, note: Note) -> None:
+    """What waits goes on there at once."""
+    command = Command(folder, "--address", cluster.address)
+    command.until_in_midst()
+    cluster.come()
+    since = time.monotonic()
+    try:
+        command.until(lambda: len(workers()) == 2)
+        note("node joins", command.wait(), command.went_on(since))
+    finally:
+        cluster.go()
+
+
 def test_no_node_is_left_for_a_minute(cluster: Nodes, folder: Path, note: Note) -> None:
     """It says which resource is missing, and goes on when a node comes."""
     command = Command(folder, "--address", cluster.address)
@@ -217,6 +234,20 @@ def test_a_file_is_cut_in_half(name: str, cluster: Nodes, folder: Path, note: No
     for path in folder.glob(f".embedsearch/work/*/{name}"):
         halve(path)
     note(f"{name} cut", *again(folder, "--address", cluster.address))
+
+
+def test_a_best_checkpoint_is_cut_in_half(cluster: Nodes, folder: Path, note: Note) -> None:
+    """Of a trial that came to its end when nobody was there to take its result."""
+    command = Command(folder, "--address", cluster.address)
+    command.until_in_midst()
+    command.kill()
+    work = next(folder.glob(".embedsearch/work/*/state")).parent
+    spec = TrialSpec.from_json(json.loads((work / "spec.json").read_text()))
+    trial.run(spec, Place(folder / ".embedsearch"), lambda _: None)
+    halve(work / "best" / "model.safetensors")
+    note("best/model.safetensors cut", *again(folder, "--address", cluster.address))
+    checkpoints = list(folder.glob("mlruns/artifacts/**/checkpoint"))
+    assert len(checkpoints) == 3 and all(map(is_whole, checkpoints))
 
 
 def test_four_sweeps_start_at_once_on_a_fresh_store(

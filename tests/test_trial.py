@@ -179,6 +179,19 @@ def test_damaged_result_is_run_again(
     assert "can't be read" in caplog.text
 
 
+def test_damaged_checkpoint_is_made_again(
+    make_setting: Make, place: Place, caplog: pytest.LogCaptureFixture
+) -> None:
+    spec = make_setting().spec(make_point())
+    first, _ = run(spec, place)
+    weights = place.work(spec.id) / "best" / "model.safetensors"
+    whole = weights.read_bytes()
+    weights.write_bytes(whole[: len(whole) // 2])
+    assert run(spec, place)[0].best_score == first.best_score
+    assert "best is damaged; the trial runs again" in caplog.text
+    assert weights.read_bytes() == whole
+
+
 def test_changed_dev_pairs_are_noticed(make_setting: Make, place: Place, tmp_path: Path) -> None:
     spec = make_setting().spec(make_point())
     trial._dev_pairs.cache_clear()

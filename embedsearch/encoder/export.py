@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 
 from embedsearch.encoder.model import Encoder, quiet_transformers
@@ -37,6 +38,16 @@ def export(encoder: Encoder, folder: Path, decoder: SequenceDecoder | None = Non
         modules.append(_module(len(modules), "Dense"))
     _json(folder / "modules.json", modules)
     _json(folder / "config_sentence_transformers.json", {"similarity_fn_name": "cosine"})
+
+
+def is_whole(folder: Path) -> bool:
+    """Whether all weights that ``export`` has written to ``folder`` are as long as they say."""
+    try:
+        for file in folder.rglob("*.safetensors"):
+            safe_open(file, "numpy")
+    except (SafetensorError, OSError):
+        return False
+    return True
 
 
 def _words(table: WordTable, tokenizer: Any, folder: Path) -> list[dict[str, Any]]:
