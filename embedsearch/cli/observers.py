@@ -6,7 +6,9 @@ import errno
 import os
 from collections.abc import Mapping
 
+from embedsearch import remains
 from embedsearch.errors import UserError
+from embedsearch.place import Place
 from embedsearch.records import Measurement, Observer, Sweep, TrialResult, TrialSpec
 
 Results = Mapping[str, TrialResult]
@@ -59,6 +61,17 @@ class Everyone:
     def sweep_ended(self, sweep: Sweep, results: Results) -> None:
         for observer in self.observers:
             observer.sweep_ended(sweep, results)
+
+
+class Fetching(Everyone):
+    """Tells of a trial that it ended when its checkpoint is on this machine."""
+
+    def __init__(self, place: Place, *observers: Observer) -> None:
+        super().__init__(*observers)
+        self.place = place
+
+    def trial_ended(self, spec: TrialSpec, result: TrialResult) -> None:
+        super().trial_ended(spec, remains.at_hand(self.place, result))
 
 
 class UntilFull(Everyone):
