@@ -15,8 +15,9 @@ from embedsearch.errors import UserError
 
 T = TypeVar("T")
 
-PAUSES_S = (1.0, 5.0)
+PAUSES_S = (1.0, 5.0, 20.0)
 """Before what failed is tried again."""
+REFUSED = "there is no getting at the bucket"
 _PATIENCE_S = 30
 """Of Google's own client, which else tries for a quarter of an hour."""
 _BLOCK = 1 << 23
@@ -141,7 +142,7 @@ class Objects:
             raise
         except OSError as error:
             raise Unreachable(
-                f"{self.address} can't be used ({first_line(error)}): mend that, and give the same "
+                f"{REFUSED} {self.address} ({first_line(error)}): mend that, and give the same "
                 "command again to go on"
             ) from error
 

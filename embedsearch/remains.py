@@ -85,7 +85,8 @@ def tidy(place: Place, spec_ids: Collection[str]) -> None:
         remove_whole(place.work(spec_id) / _BEST)
         remove_whole(_fetched(place, spec_id))
     if place.bucket and spec_ids:
-        for spec_id in place.bucket.names(in_bucket()) & set(spec_ids):
+        there = place.bucket.names(in_bucket()) if len(spec_ids) > 1 else spec_ids
+        for spec_id in set(there).intersection(spec_ids):
             place.bucket.remove(in_bucket(spec_id))
 
 

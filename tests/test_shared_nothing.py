@@ -14,9 +14,18 @@ import pytest
 
 from embedsearch.objects import Objects
 from tests.breakage import Command, Nodes
-from tests.test_breakage import Note, cluster, folder, note, setting, table, wanted
+from tests.test_breakage import (
+    Note,
+    _in_the_folder,
+    cluster,
+    folder,
+    note,
+    setting,
+    table,
+    wanted,
+)
 
-__all__ = ["cluster", "folder", "note", "setting", "table", "wanted"]
+__all__ = ["_in_the_folder", "cluster", "folder", "note", "setting", "table", "wanted"]
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
@@ -91,14 +100,17 @@ def given(cluster: Nodes, bucket: Objects) -> tuple[str, ...]:
     return ("--address", cluster.address, "--storage", bucket.address)
 
 
-def leaves_nothing(bucket: Objects) -> None:
+def leaves_nothing(bucket: Objects, machines: Path) -> None:
+    """In the bucket; and each machine had a folder of its own."""
     for part in ("work", "ray"):
         assert bucket.names(part) == set()
+    assert len(list(machines.glob("*/embedsearch/*/sources"))) == 2
 
 
 def test_a_node_goes_and_another_one_comes(
-    cluster: Nodes, come: Callable[[], None], bucket: Objects, folder: Path, note: Note
-) -> None:
+    cluster: Nodes, come: Callable[[], None], bucket: Objects, folder: Path, note: Note,
+    tmp_path: Path,
+) -> None:  # fmt: skip
     command = Command(folder, *given(cluster, bucket))
     in_midst(command, bucket)
     come()
@@ -106,7 +118,7 @@ def test_a_node_goes_and_another_one_comes(
     fault = time.monotonic()
     told = command.wait()
     note(f"node lost, {bucket.address[:4]}", told, command.went_on(fault))
-    leaves_nothing(bucket)
+    leaves_nothing(bucket, tmp_path)
 
 
 def test_the_command_is_killed_and_a_state_cut(

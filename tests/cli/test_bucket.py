@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from embedsearch import sources
+from embedsearch import objects, sources
 from embedsearch.sweep import search
 from tests import here
 from tests.cli.test_commands import run
@@ -61,6 +61,30 @@ def test_a_sweep_ends_as_in_a_folder(
     assert set(left) <= {"lock", "spec.json"}
     code, third, err = run(*SWEEP, "--storage", f"file://{bucket}")
     assert code == 0 and "2 known, 0 to run" in err and table(third) == table(out)
+
+
+def test_a_bucket_that_goes_away_ends_the_sweep(
+    run: Run, bucket: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those after it would fail likewise, and be charged."""
+    monkeypatch.setattr(objects, "PAUSES_S", ())
+    code, out, _ = run(*SWEEP, "--store", "plain")
+    given = (*SWEEP, "--storage", f"file://{bucket}")
+    with monkeypatch.context() as patch:
+        upload = objects.Objects._upload
+
+        def until_the_second(self: objects.Objects, source: Path, path: str) -> Any:
+            if len(list(Path("mlruns").rglob("modules.json"))) == 1:
+                raise OSError("no route to host")
+            return upload(self, source, path)
+
+        patch.setattr(objects.Objects, "_upload", until_the_second)
+        code, _, err = run(*given)
+    assert code == 2 and "Traceback" not in err
+    said = err.splitlines()[-1]
+    assert said.startswith("error: the sweep ends here") and "no route to host" in said
+    code, again, err = run(*given)
+    assert code == 0 and "1 known, 1 to run" in err and table(again) == table(out)
 
 
 def test_plan_and_snapshot_take_a_bucket(run: Run, bucket: Path) -> None:
