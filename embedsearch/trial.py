@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import functools
-import json
 import logging
 import time
 import traceback
@@ -15,9 +14,9 @@ import torch
 from filelock import FileLock
 from torch.utils import deterministic
 
-from embedsearch import feed
+from embedsearch import feed, remains, sources
 from embedsearch.data.pairs import ScoredPairs, read_dev_pairs
-from embedsearch.durable import remove_drafts, remove_whole, write_json, write_text, write_whole
+from embedsearch.durable import write_json, write_text, write_whole
 from embedsearch.encoder.backbone import describe
 from embedsearch.encoder.backbone import fingerprint as backbone_fingerprint
 from embedsearch.encoder.export import export, is_whole
@@ -25,6 +24,7 @@ from embedsearch.encoder.model import Encoder
 from embedsearch.errors import RankLost, UserError
 from embedsearch.evaluation.sts import cosines, score_pairs
 from embedsearch.methods.base import resolve
+from embedsearch.objects import Unreachable
 from embedsearch.place import Place, Seat
 from embedsearch.records import Measurement, Status, TrialResult, TrialSpec
 from embedsearch.training.checkpoint import Checkpoint
@@ -46,7 +46,13 @@ def run(spec: TrialSpec, place: Place, report: Report, ranks: Ranks = ALONE) -> 
             work.mkdir(parents=True, exist_ok=True)
         with FileLock(work / "lock") if ranks.is_first else nullcontext():
             told = functools.partial(_report, report, ranks)
-            return _run_alone(spec, place, told, ranks)
+            try:
+                return _run_alone(spec, place, told, ranks)
+            finally:
+                if ranks.is_first:
+                    place.leave(spec.id)
+    except Unreachable as error:
+        return TrialResult(spec.id, Status.FAILED, str(error))
     except OSError as error:
         text = f"{work} can't be written ({error.strerror or error}): make room or mend that"
         return TrialResult(spec.id, Status.FAILED, text)
@@ -68,56 +74,25 @@ def _report(report: Report, ranks: Ranks, measurement: Measurement) -> None:
 
 def _run_alone(spec: TrialSpec, place: Place, report: Report, ranks: Ranks) -> TrialResult:
     """``run``, in the one process that holds the trial's lock, and its other ranks."""
-    work = place.work(spec.id)
-    result = ranks.first(lambda: _found(work))
+    result = ranks.first(lambda: _found(place, spec.id))
     if result is not None:
         for measurement in result.history:
             report(measurement)
     else:
         result = _attempt(spec, place, report, ranks)
         if result.status.is_final and ranks.is_first:
-            write_json(work / "result.json", result.to_json())
+            remains.keep(place, result)
     if result.status.is_final and ranks.is_first:
-        Checkpoint(work / "state").remove()
+        place.drop(spec.id, "state")
     return result
 
 
-def _found(work: Path) -> TrialResult | None:
-    remove_drafts(work)
-    result = finished(work)
+def _found(place: Place, spec_id: str) -> TrialResult | None:
+    result = remains.found(place, spec_id)
     if result is not None and result.checkpoint and not is_whole(Path(result.checkpoint)):
         _log.warning("%s is damaged; the trial runs again", result.checkpoint)
         return None
     return result
-
-
-def finished(work: Path) -> TrialResult | None:
-    """The final result in a trial's ``work`` folder; None where there is none that can be read."""
-    try:
-        return TrialResult.from_json(json.loads((work / "result.json").read_text("utf-8")))
-    except FileNotFoundError:
-        return None
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        _log.warning("%s can't be read (%s); the trial runs again", work / "result.json", error)
-        return None
-
-
-def has_lost_checkpoint(place: Place, spec_id: str) -> bool:
-    """Whether a finished trial's checkpoint has left its work folder, for a store to keep."""
-    known = finished(place.work(spec_id))
-    return (
-        known is not None and known.checkpoint is not None and not Path(known.checkpoint).is_dir()
-    )
-
-
-def tidy(place: Place, spec_id: str) -> None:
-    """Drop the best checkpoint from the work folder, once the store has it."""
-    remove_whole(place.work(spec_id) / "best")
-
-
-def forget(place: Place, spec_id: str) -> None:
-    """Drop a result, so that the trial runs again."""
-    (place.work(spec_id) / "result.json").unlink(missing_ok=True)
 
 
 def _attempt(spec: TrialSpec, place: Place, report: Report, ranks: Ranks) -> TrialResult:
@@ -132,16 +107,17 @@ def _attempt(spec: TrialSpec, place: Place, report: Report, ranks: Ranks) -> Tri
     except RankLost:
         raise
     except Exception as error:
-        status, reason = _failure(error, spec, place.work(spec.id))
+        status, reason = _failure(error, spec, place)
         if not isinstance(error, OSError | UserError):
-            Checkpoint(place.work(spec.id) / "state").remove()
+            with suppress(Unreachable):
+                place.drop(spec.id, "state")
     seconds = time.monotonic() - begun
     return TrialResult(
         spec.id, status, reason, seconds=seconds, device_seconds=seconds * place.devices
     )
 
 
-def _failure(error: Exception, spec: TrialSpec, work: Path) -> tuple[Status, str]:
+def _failure(error: Exception, spec: TrialSpec, place: Place) -> tuple[Status, str]:
     """What an error makes of its trial, and the reason in one sentence."""
     if isinstance(error, Diverged):
         return Status.DIVERGED, str(error)
@@ -154,14 +130,17 @@ def _failure(error: Exception, spec: TrialSpec, work: Path) -> tuple[Status, str
     if isinstance(error, UserError):
         return Status.FAILED, str(error)
     text = "".join(traceback.format_exception(error))
-    with suppress(OSError):  # the disk may be full, and that the reason
-        write_text(work / "error.txt", text)
+    with suppress(OSError, Unreachable):  # the disk may be full, and that the reason
+        write_text(place.work(spec.id) / "error.txt", text)
+        place.keep(spec.id, "error.txt")
     first = (str(error).strip().splitlines() or [""])[0]
-    return Status.FAILED, f"{type(error).__name__}: {first} (see {work / 'error.txt'})"
+    where = place.told(spec.id, "error.txt")
+    return Status.FAILED, f"{type(error).__name__}: {first} (see {where})"
 
 
 def _train(spec: TrialSpec, place: Place, report: Report, ranks: Ranks) -> TrialResult:
     work = place.work(spec.id)
+    spec = sources.at_hand(spec, place)
     ranks.first(lambda: write_json(work / "spec.json", spec.to_json()))
     _prepare(spec, ranks)
     method_class = resolve(spec.point.target)
@@ -174,7 +153,8 @@ def _train(spec: TrialSpec, place: Place, report: Report, ranks: Ranks) -> Trial
         place.rungs, chunk_size=spec.chunk_size,
     )  # fmt: skip
     batch_at = feed.batches(spec, method, config, encoder.tokenizer, place.cache)
-    checkpoint = Checkpoint(work / "state", ranks)
+    ranks.first(lambda: place.fetch(spec.id, "state"))
+    checkpoint = Checkpoint(work / "state", ranks, lambda: place.keep(spec.id, "state"))
     training = Training(encoder, method, batch_at, course, checkpoint, ranks)
     dev = _dev_pairs(spec.dev.location, spec.dev.fingerprint)
     progress = training.run(report, lambda encoder: ranks.first(lambda: dev_score(encoder, dev)))
@@ -183,6 +163,7 @@ def _train(spec: TrialSpec, place: Place, report: Report, ranks: Ranks) -> Trial
     )
     best = work / "best"
     ranks.first(lambda: write_whole(best, lambda draft: export(encoder, draft, method.companion())))
+    ranks.first(lambda: place.keep(spec.id, "best"))
     return TrialResult(
         spec.id,
         Status.FINISHED,

@@ -15,7 +15,6 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from pathlib import Path
 from statistics import median
 from types import SimpleNamespace
 from typing import Any
@@ -143,7 +142,7 @@ def main() -> None:
     given = vars(parser.parse_args())
     seeds, within, even = (given.pop(name) for name in ("seeds", "within", "even"))
     store = Store.open(given.pop("store"))
-    choices = Choices(**given, max_trials=EVERY_POINT, storage=Path(store.storage))
+    choices = Choices(**given, max_trials=EVERY_POINT, storage=str(store.storage))
     ledger = StoreLedger(store)
     grid = read_grid(ledger, make_job(choices, ledger, gpus=0))
     grid = grid.even() if even else grid

@@ -224,16 +224,6 @@ def test_batch_larger_than_the_corpus_is_refused(make_setting: Make) -> None:
         make_setting().spec(make_point(batch_size=64))
 
 
-def test_lost_checkpoint_is_found_and_forgotten(make_setting: Make, place: Place) -> None:
-    spec = make_setting().spec(make_point())
-    run(spec, place)
-    assert not trial.has_lost_checkpoint(place, spec.id)
-    trial.tidy(place, spec.id)
-    assert trial.has_lost_checkpoint(place, spec.id)
-    trial.forget(place, spec.id)
-    assert not trial.has_lost_checkpoint(place, spec.id)
-
-
 @pytest.mark.gpu
 def test_a_gpu_trial_in_bf16(make_setting: Make, place: Place) -> None:
     spec = make_setting(device="cuda", precision="bf16").spec(make_point())

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from embedsearch import trial
+from embedsearch import remains
 from embedsearch.cli.change import Change
 from embedsearch.cli.pursuit import Pursuit
 from embedsearch.cli.surroundings import Surroundings
@@ -92,11 +92,11 @@ def known(
 
     What it lost is forgotten in ``place`` too, where the checkpoint is not there any more.
     """
-    stale = [spec.id for spec in specs if trial.has_lost_checkpoint(place, spec.id)]
+    stale = [spec.id for spec in specs if remains.has_lost_checkpoint(place, spec.id)]
     reused = ledger.results(specs)
     for spec_id in stale:
         if spec_id not in reused:
-            trial.forget(place, spec_id)
+            remains.forget(place, spec_id)
     return reused
 
 

@@ -6,7 +6,10 @@ import errno
 import os
 from collections.abc import Mapping
 
+from embedsearch import remains
 from embedsearch.errors import UserError
+from embedsearch.objects import REFUSED
+from embedsearch.place import Place
 from embedsearch.records import Measurement, Observer, Sweep, TrialResult, TrialSpec
 
 Results = Mapping[str, TrialResult]
@@ -61,8 +64,20 @@ class Everyone:
             observer.sweep_ended(sweep, results)
 
 
+class Fetching(Everyone):
+    """Tells of a trial that it ended when its checkpoint is on this machine."""
+
+    def __init__(self, place: Place, *observers: Observer) -> None:
+        super().__init__(*observers)
+        self.place = place
+
+    def trial_ended(self, spec: TrialSpec, result: TrialResult) -> None:
+        super().trial_ended(spec, remains.at_hand(self.place, result))
+
+
 class UntilFull(Everyone):
-    """Raises ``UserError``, when all are told, at a trial that failed for want of room.
+    """Raises ``UserError``, when all are told, at a trial that failed for want of room, or of the
+    bucket.
 
     Those after it would fail likewise; what runs then goes on from its state at the next command.
     """
@@ -74,6 +89,8 @@ class UntilFull(Everyone):
                 "a disk is full, so the sweep ends here, with all that is finished kept: "
                 f"{result.reason}; make room, and give the same command again to go on"
             )
+        if REFUSED in result.reason:
+            raise UserError(f"the sweep ends here, with all that is finished kept: {result.reason}")
 
 
 _NO_ROOM = (os.strerror(errno.ENOSPC), os.strerror(errno.EDQUOT))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from dataclasses import MISSING, dataclass, fields, replace
-from pathlib import Path
 from typing import Annotated, Any, TypeVar, get_type_hints
 
 from typer import Argument, Option
@@ -63,8 +62,11 @@ class SettingChoices:
         str | None, Option(help="Of the corpus: text, jsonl, csv, tsv, parquet; found if none.")
     ] = None
     storage: Annotated[
-        Path | None,
-        Option(help="Work in progress and caches, seen by all nodes; .embedsearch by the store."),
+        str | None,
+        Option(
+            metavar="FOLDER|s3://…|gs://…",
+            help="Work in progress and caches, for all nodes; .embedsearch by the store if none.",
+        ),
     ] = None
 
 

@@ -20,7 +20,7 @@ def show_plan(choices: Choices, store: str | None) -> None:
     """Print a job: a line a trial, then the cost of those that are left."""
     opened = Store.open(store)
     ledger = StoreLedger(opened)
-    choices = replace(choices, storage=choices.storage or opened.storage)
+    choices = replace(choices, storage=choices.storage or str(opened.storage))
     resources = search.local_resources()
     console = Console(highlight=False, markup=False)
     for grid in stages(choices):

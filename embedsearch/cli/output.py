@@ -11,9 +11,9 @@ from typing import Protocol
 
 from rich.console import Console
 
-from embedsearch import trial
+from embedsearch import remains
 from embedsearch.cli.job import Job
-from embedsearch.cli.observers import ByMethod, Everyone
+from embedsearch.cli.observers import ByMethod, Everyone, Fetching
 from embedsearch.cli.options import C
 from embedsearch.cli.surroundings import Site
 from embedsearch.errors import UserError
@@ -73,7 +73,7 @@ class Output:
 
     def beside_the_store(self, choices: C) -> C:
         """``choices`` with the storage that belongs to the store, unless they name another."""
-        return replace(choices, storage=choices.storage or self.store.storage)
+        return replace(choices, storage=choices.storage or str(self.store.storage))
 
     def concluded(self, job: Job, run: Run, at_once: int) -> Summary:
         """Run what is missing, showing and recording it; how it ended."""
@@ -83,19 +83,18 @@ class Output:
     def carry_out(self, work: Work, run: Run, at_once: int, meter: Meter | None = None) -> Results:
         """Run what is missing, showing and recording it; all results by spec id."""
         console = self.console
-        console.print(work.surroundings.said, *work.said(at_once), sep="\n", soft_wrap=True)
-        to_run = work.to_run
+        place, to_run = work.surroundings.place, work.to_run
+        said = [work.surroundings.said, *_in_bucket(place), *work.said(at_once)]
+        console.print(*said, sep="\n", soft_wrap=True)
         missing = [] if isinstance(to_run, search.Proposals) else to_run
         view = (LiveView if console.is_terminal else PlainView)(
             console, at_once, _seconds_a_trial(missing, self.ledger), work.names
         )
-        place = work.surroundings.place
         writers = {sweep.method: self._writer(place, meter) for sweep in work.sweeps}
-        observer = Everyone(view, ByMethod(writers))
+        observer = Fetching(place, Everyone(view, ByMethod(writers)))
         for sweep in work.sweeps:
             observer.sweep_started(sweep, _of(sweep, work.reused))
-        for spec_id in work.reused:
-            trial.tidy(place, spec_id)
+        remains.tidy(place, work.reused)
         try:
             if to_run:
                 run(to_run, observer)
@@ -109,7 +108,7 @@ class Output:
 
     def _writer(self, place: Place, meter: Meter | None) -> Observer:
         def stored(spec: TrialSpec) -> None:
-            trial.tidy(place, spec.id)
+            remains.tidy(place, [spec.id])
 
         spent = (lambda: meter.spent) if meter else None
         writer = Writer(self.store, keep=self.keep, stored=stored, spent=spent)
@@ -133,6 +132,13 @@ class Output:
         """Only where they are asked for: of trials that ran before, they lie in the store."""
         known = [key for key, result in end.results.items() if not result.history]
         return self.ledger.curves(end.sweep.method, known) if end.rungs else {}
+
+
+def _in_bucket(place: Place) -> list[str]:
+    """Where work in progress is, in a line, where that is not simply a folder."""
+    if not place.bucket:
+        return []
+    return [f"work in progress in {place.bucket.address}, on each node under {place.folder}"]
 
 
 def kept(keep: str) -> int | None:

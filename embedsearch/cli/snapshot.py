@@ -25,8 +25,8 @@ def snapshot(
     ] = False,
     store: options.Store = None,
     storage: Annotated[
-        Path, Option(help="Folder for work in progress that the sweeps were given.")
-    ] = Path(".embedsearch"),
+        str, Option(help="Folder for work in progress that the sweeps were given.")
+    ] = ".embedsearch",
 ) -> None:
     """Version the store by DVC (mlruns.dvc): close it, add it, push it, and say what to commit.
 
@@ -38,7 +38,7 @@ def snapshot(
 
     if pull and keep:
         raise UserError("--keep is for making a snapshot, --pull for fetching one: give one")
-    where = Store.open(store, storage=storage)
+    where = Store.open(store, storage=None if "://" in storage else Path(storage))
     if not pull and not where.exists:
         echo(f"nothing is recorded in {where} yet; run a sweep first", err=True)
         raise Exit(1)

@@ -6,10 +6,11 @@ import re
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from embedsearch.bucket import Bucket
 from embedsearch.cli.options import SettingChoices
 from embedsearch.data.corpus import open_corpus
 from embedsearch.data.documents import KeptDocuments, keep_documents, keep_sentences, open_documents
-from embedsearch.data.pairs import ScoredPairs, read_dev_pairs
+from embedsearch.data.pairs import ScoredPairs, find_pairs, read_dev_pairs
 from embedsearch.encoder.backbone import describe, fingerprint, locate
 from embedsearch.errors import UserError
 from embedsearch.methods.base import Needs
@@ -65,7 +66,7 @@ def surroundings(
         facts=facts,
         corpus=corpus,
         rows=rows,
-        dev=Source(_absolute(preset.dev), dev.fingerprint, dev.name),
+        dev=Source(_dev_file(preset.dev), dev.fingerprint, dev.name),
         steps=preset.steps,
         epochs=preset.epochs,
         eval_steps=preset.eval_steps,
@@ -95,7 +96,7 @@ def surroundings(
 
 
 def site(
-    storage: Path | None, address: str | None, device: str, cpus: int, gpus: float | None
+    storage: str | None, address: str | None, device: str, cpus: int, gpus: float | None
 ) -> tuple[Cluster, Place]:
     """Where trials of so many CPUs and GPUs run (None: one, on a GPU), and keep what they need."""
     gpus_each = (1.0 if gpus is None else gpus) if device == "cuda" else 0.0
@@ -229,20 +230,18 @@ _GIVE = {
 }
 
 
-def _storage(chosen: Path | None) -> Path:
-    if re.match(r"\w{2,}:/", str(chosen)):
-        raise UserError(
-            f"--storage {chosen}: it is a folder that all nodes see, and no bucket's "
-            "address; mount the bucket or a shared file system, and name the folder"
-        )
-    folder = (chosen or Path(".embedsearch")).expanduser().absolute()
+def _storage(chosen: str | None) -> Path | Bucket:
+    bucket = Bucket(chosen) if chosen and re.match(r"\w{2,}:/", chosen) else None
+    if bucket:
+        bucket.check()
+    folder = bucket.folder if bucket else Path(chosen or ".embedsearch").expanduser().absolute()
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise UserError(
             f"--storage {folder}: it can't be a folder ({error.strerror}); name another one"
         ) from error
-    return folder
+    return bucket or folder
 
 
 def _name(location: str) -> str:
@@ -251,9 +250,8 @@ def _name(location: str) -> str:
     return path.resolve().name if path.exists() else location
 
 
-def _absolute(location: str) -> str:
-    """A path that every worker finds; a word (``demo``) or hub name as it is."""
+def _dev_file(location: str) -> str:
+    """The very file, for every worker to find; a word (``demo``) or hub name as it is."""
     if location in WORDS or location.startswith("hf:"):
         return location
-    path = Path(location).expanduser()
-    return str(path.resolve()) if path.exists() else location
+    return str(find_pairs(Path(location).expanduser()).resolve())

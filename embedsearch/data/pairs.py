@@ -71,7 +71,7 @@ def read_dev_pairs(location: str | Path, *, split: Split = "dev") -> ScoredPairs
     if location == DEMO:
         file = DEMO_FOLDER / f"{split}.tsv"
         return _collect(f"{DEMO}-{split}", str(file), _file_rows(file))
-    file = _find_file(Path(location).expanduser(), split)
+    file = find_pairs(Path(location).expanduser(), split)
     stsb = re.fullmatch(r"sts-(train|dev|test)\.csv", file.name)
     return _collect(f"stsb-{stsb[1]}" if stsb else file.stem, str(file), _file_rows(file))
 
@@ -123,7 +123,8 @@ def joined(name: str, parts: Sequence[ScoredPairs]) -> ScoredPairs:
     return ScoredPairs(name, first, second, gold, digest[:16], counts)
 
 
-def _find_file(path: Path, split: str) -> Path:
+def find_pairs(path: Path, split: Split = "dev") -> Path:
+    """The file at ``path``, or in the SentEval folder there; ``UserError`` where there is none."""
     if path.is_file():
         return path
     found = [path / folder / f"sts-{split}.csv" for folder in _STSB_FOLDERS]

@@ -115,13 +115,19 @@ def describe(location: str) -> BackboneFacts:
 def fingerprint(location: Path) -> str:
     """Names the content of weights, config and tokenizer, or of word vectors, wherever they lie."""
     digest = hashlib.sha256()
-    found = [path for pattern in _FILES for path in location.glob(pattern)]
-    for path in sorted(set(found)) if location.is_dir() else word_sources(location):
+    for path in sources(location):
         digest.update(f"{path.name}\0{path.stat().st_size}\0".encode())
         with path.open("rb") as file:
             while block := file.read(1 << 22):
                 digest.update(block)
     return digest.hexdigest()[:16]
+
+
+def sources(location: Path) -> list[Path]:
+    """The files that a backbone, or a table of words, is read from."""
+    if not location.is_dir():
+        return word_sources(location)
+    return sorted({path for pattern in _FILES for path in location.glob(pattern)})
 
 
 def _from_hub(name: str) -> Path:

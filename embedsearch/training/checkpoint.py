@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import shutil
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -44,8 +44,11 @@ class Checkpoint:
     the first writes and reads it, for all.
     """
 
-    def __init__(self, folder: Path, ranks: Ranks = ALONE) -> None:
-        self.folder, self.ranks = folder, ranks
+    def __init__(
+        self, folder: Path, ranks: Ranks = ALONE, saved: Callable[[], object] = lambda: None
+    ) -> None:
+        """``saved`` is called after every state that was written."""
+        self.folder, self.ranks, self.saved = folder, ranks, saved
 
     def save(
         self,
@@ -72,6 +75,7 @@ class Checkpoint:
             (draft / "progress.json").write_text(json.dumps(described), encoding="utf-8")
 
         write_whole(self.folder, write, keep_predecessor=True)
+        self.saved()
 
     def restore(
         self, modules: Mapping[str, nn.Module], optimiser: torch.optim.Optimizer

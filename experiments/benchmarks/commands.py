@@ -63,7 +63,7 @@ def wall(folder: Path, repeats: int, *words: str) -> float:
 def _fill(folder: Path, trials: int) -> None:
     """A store with ``trials`` finished trials of made-up scores under one sweep."""
     store = Store.open(str(folder / "mlruns"))
-    choices = Choices("scd", grid="log", preset="demo", storage=folder / ".embedsearch")
+    choices = Choices("scd", grid="log", preset="demo", storage=str(folder / ".embedsearch"))
     model = make_job(choices, StoreLedger(store), gpus=0).sweep.specs[0]
     specs = tuple(variant(model, place / trials) for place in range(trials))
     writer = Writer(store, keep=5)

@@ -53,7 +53,7 @@ def rows(inputs: Inputs) -> Iterator[Row]:
 def _job(inputs: Inputs, storage: Path) -> Job:
     choices = Choices(
         "scd", grid="log", max_trials=TRIALS, preset="demo", steps=inputs.steps // 2,
-        eval_steps=inputs.steps // 2, storage=storage,
+        eval_steps=inputs.steps // 2, storage=str(storage),
     )  # fmt: skip
     return make_job(choices, StoreLedger(Store.open(str(storage / "store"))), gpus=0)
 

@@ -177,7 +177,7 @@ def _ours(folder: Path, address: str, gauge: _Gauge, seconds: float) -> None:
     output = Output(Store.open(str(folder / "mlruns")), 5, as_json=False)
     choices = Choices(
         "scd", grid="log", preset="demo", steps=REPORTS, eval_steps=1, device="cuda",
-        cpus_per_trial=1, storage=folder / ".embedsearch",
+        cpus_per_trial=1, storage=str(folder / ".embedsearch"),
     )  # fmt: skip
     with search.connected(search.Cluster(address)) as resources:
         job = make_job(choices, output.ledger, resources["GPU"], address)

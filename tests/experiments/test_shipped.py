@@ -21,7 +21,7 @@ NEEDS_MORE = ("WNet", "CTxt")
 
 
 def study(path: Path, tmp_path: Path) -> Study:
-    choices = SettingChoices(preset="demo", storage=tmp_path / "work")
+    choices = SettingChoices(preset="demo", storage=str(tmp_path / "work"))
     store = Store.open(str(tmp_path / "mlruns"))
     return make_study(load_experiment(path), choices, None, StoreLedger(store), gpus=0)
 

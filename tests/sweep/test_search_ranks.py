@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from embedsearch import trial
+from embedsearch import remains
 from embedsearch.place import Place
 from embedsearch.records import Measurement, Status, TrialSpec
 from embedsearch.sweep import search
@@ -68,5 +68,5 @@ def test_two_ranks_train_one_trial(make_setting: Callable[..., Any], tmp_path: P
     assert results[killed.id].status is Status.FINISHED, results[killed.id].reason
     assert results[killed.id].best_score == again[killed.id].best_score
     assert notes.listeners <= BEFORE
-    assert trial.finished(place.work(killed.id)) == results[killed.id]
+    assert remains.finished(place.work(killed.id)) == results[killed.id]
     assert not (place.work(killed.id) / "ray").exists()

@@ -68,8 +68,14 @@ def stopper(relay: Relay) -> Any:
     return Stopper()
 
 
-def searcher(proposals: Proposals, relay: Relay, room: Callable[[], int]) -> Any:
-    """As many at once as there is room for: one ahead would be proposed knowing less."""
+def searcher(
+    proposals: Proposals,
+    relay: Relay,
+    room: Callable[[], int],
+    publish: Callable[[TrialSpec], object],
+) -> Any:
+    """As many at once as there is room for: one ahead would be proposed knowing less. ``publish``
+    is told of each before it starts."""
     from ray.tune.search import Searcher
 
     class Proposer(Searcher):  # type: ignore[misc]
@@ -84,6 +90,7 @@ def searcher(proposals: Proposals, relay: Relay, room: Callable[[], int]) -> Any
             spec = None if relay.meter.is_over else proposals.next(trial_id)
             if spec is None:
                 return Searcher.FINISHED
+            publish(spec)
             self.specs[trial_id] = spec
             self.live.add(trial_id)
             return {"spec": as_text(spec)}

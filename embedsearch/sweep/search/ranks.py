@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import os
-import shutil
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
@@ -14,6 +13,7 @@ from embedsearch.place import Place, Seat
 from embedsearch.records import Measurement, TrialResult, TrialSpec
 from embedsearch.sweep.search.adapters import spec_of
 from embedsearch.sweep.search.cluster import Cluster
+from embedsearch.sweep.search.scratch import scratch
 
 Report = Callable[[Measurement], None]
 
@@ -76,22 +76,19 @@ def _fit(spec: TrialSpec, place: Place, queue: Any) -> Any:
     os.environ.setdefault("RAY_TRAIN_HEALTH_CHECK_INTERVAL_S", _POLL_S)
     cpus = math.floor((spec.threads - _STARTER_CPUS) / spec.ranks * 1e4) / 1e4  # Ray's grain
     gpus = {"GPU": 1} if spec.device == "cuda" else {}
-    folder = place.work(spec.id).resolve() / "ray"
-    trainer = TorchTrainer(
-        _rank,
-        train_loop_config={"spec": spec.to_json(), "place": place, "queue": queue},
-        scaling_config=ScalingConfig(
-            num_workers=spec.ranks,
-            use_gpu=bool(gpus),
-            resources_per_worker={"CPU": cpus, **gpus},
-        ),
-        run_config=RunConfig(name=spec.id, storage_path=str(folder)),
-        torch_config=_without_a_group(),
-    )
-    try:
+    with scratch(place, f"trial-{spec.id}") as storage:
+        trainer = TorchTrainer(
+            _rank,
+            train_loop_config={"spec": spec.to_json(), "place": place, "queue": queue},
+            scaling_config=ScalingConfig(
+                num_workers=spec.ranks,
+                use_gpu=bool(gpus),
+                resources_per_worker={"CPU": cpus, **gpus},
+            ),
+            run_config=RunConfig(name=spec.id, **storage),
+            torch_config=_without_a_group(),
+        )
         return trainer.fit()
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)  # it holds Ray's notes, nothing of ours
 
 
 def _measurements(queue: Any, fit: Future[Any]) -> Iterator[Measurement]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from embedsearch.durable import remove_whole
 from embedsearch.place import Place
 from embedsearch.records import Measurement, Observer, Status, TrialResult, TrialSpec
 from embedsearch.sweep.budget import Meter
@@ -91,7 +90,7 @@ class Relay:
 
     def _stopped(self, spec_id: str, why: str) -> None:
         """It leaves nothing to go on from: a sweep that wants all of it begins it anew."""
-        remove_whole(self.place.work(spec_id) / "state")
+        self.place.drop(spec_id, "state")
         curve = self.curves.get(spec_id, {})
         step = max(curve, default=0)
         score = curve[step].metrics.get("dev/spearman") if curve else None

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
+from uuid import uuid4
 
+from embedsearch import sources
 from embedsearch.errors import UserError
 from embedsearch.place import Place
 from embedsearch.records import Measurement, Observer, TrialResult, TrialSpec
@@ -18,6 +19,7 @@ from embedsearch.sweep.search.cluster import Cluster, first_line, lost, room
 from embedsearch.sweep.search.placement import watching
 from embedsearch.sweep.search.proposals import Proposals
 from embedsearch.sweep.search.relay import RETRIES, Relay
+from embedsearch.sweep.search.scratch import scratch
 from embedsearch.sweep.search.stopping import SCORE, TO_THE_END, Curves, Stopping, replay
 
 WORST = -100.0
@@ -79,7 +81,11 @@ class _Tune:
         from ray.exceptions import RayError
 
         self.relay.until = until
-        with self._scratch() as scratch:
+        if not isinstance(work, Proposals):
+            for spec in work:
+                self.publish(spec)
+        several = self.cluster.address is not None
+        with scratch(self.place, f"sweep-{uuid4().hex}", shared=several) as storage:
             trainable = tune.with_parameters(_trainable, place=self.place, run=self.run)
             tuner = tune.Tuner(
                 tune.with_resources(trainable, partial(ranks.resources, cluster=self.cluster)),
@@ -92,7 +98,7 @@ class _Tune:
                     **self._searching(work),
                 ),
                 run_config=tune.RunConfig(
-                    storage_path=scratch,
+                    **storage,
                     failure_config=tune.FailureConfig(max_failures=RETRIES),
                     callbacks=[
                         callback(self.relay),
@@ -107,17 +113,13 @@ class _Tune:
             except (RayError, tune.TuneError, ConnectionError) as error:
                 raise UserError(lost(first_line(error))) from error
 
-    def _scratch(self) -> tempfile.TemporaryDirectory[str]:
-        """A folder for what Tune writes, where all nodes see it; none of it is ever read again."""
-        beside = None
-        if self.cluster.address:
-            beside = self.place.storage.resolve() / "ray"
-            beside.mkdir(parents=True, exist_ok=True)
-        return tempfile.TemporaryDirectory("", "embedsearch-", beside, ignore_cleanup_errors=True)
+    def publish(self, spec: TrialSpec) -> None:
+        sources.publish(spec, self.place)
 
     def _searching(self, work: Sequence[TrialSpec] | Proposals) -> dict[str, Any]:
         if isinstance(work, Proposals):
-            return {"search_alg": searcher(work, self.relay, self.room), "num_samples": -1}
+            proposer = searcher(work, self.relay, self.room, self.publish)
+            return {"search_alg": proposer, "num_samples": -1}
         if any(spec.ranks > 1 for spec in work):  # Tune does not see what their processes hold
             return {"max_concurrent_trials": self.room()}
         return {}
