@@ -184,7 +184,7 @@ class _Layout:
         """What is new in the grid, and what has left it, since it was swept in this setting."""
         if self.grid is None:
             return None
-        earlier = self.ledger.earlier(self.space.name, self.grid, self._setting_id())
+        earlier = self.ledger.sweeps.earlier(self.space.name, self.grid, self._setting_id())
         now = {spec.id for spec in specs}
         if earlier <= now:
             return Change.since(earlier, now, now)
@@ -222,7 +222,7 @@ class _Layout:
         """The point a fine grid lies around, and what to say of it."""
         if self.choices.around is not None:
             return self.ledger.point(self.choices.around).values, f"run {self.choices.around}"
-        for notes in self.ledger.unfinished(self.space.name, str(self.grid)):
+        for notes in self.ledger.sweeps.unfinished(self.space.name, str(self.grid)):
             if notes.get("setting") == self._setting_id():
                 return json.loads(str(notes["centre"])), str(notes["around"])
         return self._best_of(self.space.grid(str(self.grid)).around)

@@ -96,7 +96,7 @@ def listed(
 ) -> Pursuit:
     """Of trials that are known beforehand; ``done``: their results so far."""
     stopping = _stopping(choices, specs)
-    before = ledger.members(sweep)[1]
+    before = ledger.sweeps.members(sweep)[1]
     curves = ledger.curves(sweep.method, done) if stopping.is_early else {}
     return Pursuit(Meter(devices, before, budget), stopping, budget, curves=curves)
 
@@ -117,7 +117,7 @@ def proposed(
     """
     if sweep.limit is None and budget is None and not region.is_finite:
         raise region.where.error("has no end, say how many trials with --max-trials or --budget")
-    ids, spent = ledger.members(sweep)
+    ids, spent = ledger.sweeps.members(sweep)
     tried = ledger.tried(sweep.method)
     own = {r.spec_id: (values, r) for values, r in tried if r.spec_id in set(ids)}
     chosen = {i: region.chosen(own[i][0]) for i in ids if i in own}

@@ -124,10 +124,10 @@ def test_the_centre_of_an_unfinished_sweep(store: Store) -> None:
     writer = Writer(store)
     writer.sweep_started(sweep, {})
     writer.sweep_ended(sweep, {})
-    assert ledger.unfinished("scd", "fine") == [{"centre": 0.1}]
-    assert ledger.unfinished("scd", "coarse") == []
+    assert ledger.sweeps.unfinished("scd", "fine") == [{"centre": 0.1}]
+    assert ledger.sweeps.unfinished("scd", "coarse") == []
     record(Writer(store), sweep, {spec.id: make_result(spec)})
-    assert ledger.unfinished("scd", "fine") == []
+    assert ledger.sweeps.unfinished("scd", "fine") == []
 
 
 def test_seconds_per_step_is_a_median(store: Store) -> None:

@@ -19,7 +19,7 @@ def test_reading_makes_nothing(tmp_path: Path) -> None:
     assert ledger.running([spec]) == frozenset()
     assert ledger.best("scd").entries == ()
     assert ledger.seconds_per_step("scd") is None
-    assert ledger.unfinished("scd", "fine") == []
+    assert ledger.sweeps.unfinished("scd", "fine") == []
     with pytest.raises(UserError, match="no trial"):
         ledger.point("abcdef")
     assert list(tmp_path.iterdir()) == []
