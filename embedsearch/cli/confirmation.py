@@ -114,7 +114,7 @@ def find_leaders(
         _check(spec)
     candidates = tuple(
         Candidate(
-            entry.leader.values,
+            entry.leader.shown,
             max(entry.scores),
             tuple(replace(spec, seed=seed) for seed in fresh),
         )

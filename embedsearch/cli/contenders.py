@@ -94,7 +94,7 @@ def _standing(
         searched=[score for _, score in scored],
         unscored=len(search_trials) - len(scored),
         device_seconds=sum(trial.device_seconds for trial in search_trials),
-        values={n: v for n, v in best.leader.values.items() if n in ranking.varying},
+        values={n: v for n, v in best.leader.shown.items() if n in ranking.varying},
         scores=best.scores,
         seeds=[trial.seed for trial in best.counted],
         similarities=[known[t.spec_id] for t in best.counted if t.spec_id in known],

@@ -121,11 +121,11 @@ class StoreLedger:
         filters. Without any such trial the ranking has no entries.
         """
         trials = self.trials(method, preset=preset, backbone=backbone)
-        points = {trial.point_id for trial in trials if grid in trial.grids}
+        points = {trial.point for trial in trials if grid in trial.grids}
         trials = [
             trial
             for trial in trials
-            if grid is None or grid in trial.grids or (trial.confirms and trial.point_id in points)
+            if grid is None or grid in trial.grids or (trial.confirms and trial.point in points)
         ]
         return rank(trials).top(top)
 

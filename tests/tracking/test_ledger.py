@@ -1,3 +1,4 @@
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -96,6 +97,15 @@ def test_values_come_back_typed(store: Store) -> None:
     leader = StoreLedger(store).best("scd").entries[0].leader
     assert leader.values == spec.point.values
     assert (leader.seed, leader.group.total_steps) == (0, 20)
+
+
+def test_a_divided_batch_is_told_beside_the_values(store: Store) -> None:
+    spec = make_spec()
+    record_scores(store, (spec, 60.0), (replace(spec, seed=1, chunk_size=1), 61.0))
+    first, second = StoreLedger(store).best("scd", top=9).entries
+    assert first.leader.shown == {**spec.point.values, "chunk_size": 1}
+    assert (first.scores, second.scores) == ((61.0,), (60.0,))
+    assert second.leader.shown == first.leader.values == spec.point.values
 
 
 def test_a_diverged_trial_is_never_the_best(store: Store) -> None:
