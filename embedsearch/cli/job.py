@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from embedsearch import trial
-from embedsearch.cli.change import Change
+from embedsearch.cli.change import Change, Departure
 from embedsearch.cli.pursuit import Pursuit
 from embedsearch.cli.surroundings import Surroundings
 from embedsearch.labels import assigned, labels, varied
@@ -34,8 +34,8 @@ class Job:
     pursuit: Pursuit
     refused: Sequence[str] = ()
     """Why points can't run on the backbone, for each of them."""
-    change: Change | None = None
-    """Since earlier sweeps of the grid; None for a single trial."""
+    change: Change | Departure | None = None
+    """Since earlier sweeps of the grid; None for a single trial, and where there is none to say."""
 
     @property
     def sweeps(self) -> tuple[Sweep, ...]:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from embedsearch.cli.change import Change
+from embedsearch.cli.change import HOW, SPAN, Change, Departure, span
 from embedsearch.cli.job import Job, best_of, known
 from embedsearch.cli.options import Choices
 from embedsearch.cli.pursuit import LISTED, PUBLISHED, listed, proposed, rule
@@ -109,7 +109,8 @@ class _Layout:
         budget = self._budget()
         limit = self._cap(budget.trials if budget else None)
         named = rule(self.choices, region, self._setting_id())
-        sweep = self._sweep((), {**notes, **region.notes}, named)
+        notes |= {**region.notes, SPAN: json.dumps(span(self.surroundings.setting, region))}
+        sweep = self._sweep((), notes, named)
         sweep = replace(sweep, axes=tuple(region.axes), limit=limit)
         pursuit, reused = proposed(
             sweep, self.choices, region, self.surroundings.setting.spec, self._published(),
@@ -119,7 +120,8 @@ class _Layout:
         sweep = replace(sweep, specs=tuple(pursuit.proposals.specs.values()))
         many = count(len(sweep.specs), "trial") + (f" of at most {limit}" if limit else "")
         return Job(
-            self.space, self.surroundings, region.notes, many, sweep, reused, pursuit
+            self.space, self.surroundings, region.notes, many, sweep, reused, pursuit,
+            change=Departure.of(sweep, self.ledger.sweeps),
         )  # fmt: skip
 
     def _about(self) -> tuple[Mapping[str, Scalar] | None, dict[str, Scalar]]:
@@ -134,11 +136,8 @@ class _Layout:
         return centre, notes
 
     def _sweep(self, specs: tuple[TrialSpec, ...], notes: Mapping[str, Scalar], how: str) -> Sweep:
-        named = {
-            key: value
-            for key, value in {"search": self.choices.search, "stop": self.choices.stop}.items()
-            if value not in ("grid", "none")
-        }
+        said: dict[str, Scalar] = {key: getattr(self.choices, key) for key in HOW}
+        named = {key: value for key, value in said.items() if value not in ("grid", "none", 0)}
         grid, preset = self.grid or "single", self.surroundings.preset.name
         return Sweep(self.space.name, grid, preset, specs, {**notes, **named}, how)
 

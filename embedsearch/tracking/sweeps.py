@@ -41,6 +41,11 @@ class Sweeps:
         found = self._store.search(method, kind="sweep", grid=grid)
         return [_notes(run) for run in found if run.status != "FINISHED"]
 
+    def notes(self, method: str, grid: str) -> dict[str, Mapping[str, Scalar]]:
+        """Those of each sweep of a grid, by its id, the latest first."""
+        found = self._store.search(method, kind="sweep", grid=grid)
+        return {run.tags[runs.SWEEP_ID]: _notes(run) for run in found}
+
     def earlier(self, method: str, grid: str, setting: str) -> frozenset[str]:
         """The spec ids of all sweeps of a grid whose notes name the same ``setting``."""
         found = self._store.search(method, kind="sweep", grid=grid)

@@ -74,6 +74,20 @@ def test_a_searcher_learns_from_other_sweeps_unless_it_is_cold(run: Run) -> None
     assert "0 earlier trials known to it\n" in out
 
 
+def test_another_space_or_setting_is_a_search_of_its_own_and_said(run: Run) -> None:
+    new = "a new search: an earlier one of grid list by tpe is in the store, where "
+    assert new not in run(*TPE, "--max-trials", "2")[1]
+    assert new not in run(*TPE, "--max-trials", "2")[1]
+    assert f"{new}seed was 0 and is 1\n" in run(*TPE, "--max-trials", "1", "--seed", "1")[1]
+    out = run(*TPE, "--max-trials", "1", "temperature=0.5")[1]
+    assert f"{new}temperature was 1.0 and is 0.5\n" in out, "the search most like it"
+    Path("search_spaces/scd.yaml").write_text(SPACE.replace("alpha: [0.001, ", "alpha: ["))
+    code, out, err = run("plan", *TPE[1:], "--max-trials", "1")
+    assert code == 0 and f"{new}alpha was 0.001, 0.01, 0.1 and is 0.01, 0.1\n" in out, err
+    assert new not in run("plan", *TPE[1:], "--max-trials", "1", "--search-seed", "3")[1]
+    assert new not in run("plan", *TPE[1:], "--max-trials", "1", "--search", "gp")[1]
+
+
 def test_interrupted_it_runs_first_what_did_not_end(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
