@@ -97,6 +97,8 @@ class _Layout:
             sweep, self.choices, specs, reused, self.ledger, self._budget(),
             self.surroundings.place.devices,
         )  # fmt: skip
+        if pursuit.left is not None:
+            sweep = replace(sweep, limit=len(reused) + pursuit.left)
         return Job(
             self.space, self.surroundings, points.notes, _counted(points, len(specs)), sweep,
             reused, pursuit, refused, self.change(specs),

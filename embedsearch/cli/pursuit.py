@@ -44,9 +44,14 @@ class Pursuit:
             return ()
         if self.proposals:
             return self.proposals
-        if self.budget and self.budget.trials is not None:
-            return missing[: max(0, self.budget.trials - self.meter.spent.trials)]
-        return missing
+        return missing[: self.left]
+
+    @property
+    def left(self) -> int | None:
+        """How many trials the budget leaves; None where it is not of trials."""
+        if self.budget is None or self.budget.trials is None:
+            return None
+        return max(0, self.budget.trials - self.meter.spent.trials)
 
     def said(self, search: str) -> list[str]:
         """In lines, what is not plainly 'all of them to their end'."""
@@ -66,10 +71,7 @@ class Pursuit:
     @property
     def ended(self) -> str:
         """Why it is at its end though trials may be left; empty where it isn't."""
-        if self.budget and self.meter.is_over:
-            return f"the budget of {self.budget.written} is spent"
-        trials = self.budget.trials if self.budget else None
-        if self.budget and trials is not None and self.meter.spent.trials >= trials:
+        if self.budget and (self.meter.is_over or self.left == 0):
             return f"the budget of {self.budget.written} is spent"
         return ""
 

@@ -141,11 +141,13 @@ def test_a_budget_of_trials_is_of_all_its_commands(run: Run) -> None:
     command = ("sweep", "scd", "--grid", "list", "--preset", "tiny.yaml", "--budget")
     code, out, _ = run(*command, "2trials")
     assert code == 0 and "budget: 2 of 2 trials left" in out
+    assert "2/2 done" in out and "/9 done" not in out
     assert "Ended: the budget of 2trials is spent, 7 trials cut off or not begun" in out
     code, out, _ = run(*command, "2trials")
     assert code == 0 and "budget: 0 of 2 trials left" in out and "done" not in out
     code, out, _ = run(*command, "3trials")
     assert code == 0 and "2 known" in out and out.count("(untrained") == 1
+    assert "3/3 done" in out
     sweeps = Store.open().search("scd", kind="sweep")
     assert max(run.metrics["spent/trials"] for run in sweeps) == 3
     assert all(run.metrics["spent/device_seconds"] > 0 for run in sweeps)
