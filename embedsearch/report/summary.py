@@ -24,6 +24,8 @@ class Summary:
     """Steps at which a rule compared trials, to stop some."""
     curves: Mapping[str, Mapping[int, float]] = field(default_factory=dict)
     """Of trials whose results have none, for they ran before."""
+    then: str = ""
+    """The grid that the same command goes on with, around the best of this one."""
 
     @property
     def ranked(self) -> list[tuple[TrialSpec, TrialResult]]:
@@ -158,6 +160,8 @@ class Summary:
 
     def _next(self) -> list[str]:
         method, grid = self.sweep.method, self.sweep.grid
+        if self.then:
+            return [f"Going on with {self.then}, around the best"]
         if not self.trained:
             return [f"Next: embedsearch best --method {method}"]
         if not self.beats_untrained:

@@ -192,6 +192,7 @@ def test_coarse_then_fine_in_one_command(run: Run) -> None:
     assert code == 0, err
     assert "scd list: 9 trials" in out and "scd near: 2 trials" in out
     assert "around the best of list" in out
+    assert out.count("Going on with near, around the best\n") == 1
     found = json.loads(run(*command, "--json")[1])
     assert found["grid"] == "near" and found["before"][0]["grid"] == "list"
     assert "scd near: 2 trials" in run("plan", *command[1:])[1]
