@@ -163,6 +163,25 @@ def test_what_is_gone_on_with_may_report(region: Region) -> None:
     assert proposals.next("another") is None
 
 
+@pytest.mark.parametrize("method", ["tpe", "gp"])
+def test_what_is_gone_on_with_teaches_when_it_ends(method: str, region: Region) -> None:
+    """By its result; one that is stopped by its curve, which begins at its start."""
+    specs = [spec_of(point) for point in region.points().points[:3]]
+    proposals = Proposals(region, spec_of, method, 0, members=specs, again=specs)
+    for name, end in zip("abc", (Status.FINISHED, None, Status.FAILED), strict=True):
+        spec = proposals.next(name)
+        assert spec is not None
+        for evaluation, told in ((0, 50.0), (1, 51.0), (0, 50.0)):
+            proposals.reported(name, evaluation, told)
+        proposals.ended(name, end and result(spec, end))
+    finished, stopped, failed = proposals._study.trials
+    assert (finished.state.name, finished.value) == ("COMPLETE", score(specs[0]))
+    assert stopped.state.name == ("PRUNED" if method == "tpe" else "COMPLETE")
+    assert stopped.intermediate_values == {0: 50.0, 1: 51.0}
+    assert method == "tpe" or stopped.value == 51.0
+    assert failed.state.name == "FAIL"
+
+
 def test_points_that_cannot_run_are_passed_over(region: Region) -> None:
     def picky(point: Point) -> TrialSpec:
         if point.values["alpha"] == 1:
