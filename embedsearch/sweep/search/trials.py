@@ -102,10 +102,16 @@ class _Tune:
                     verbose=0,
                 ),
             )
+            failure: Exception | None = None
             try:
                 tuner.fit()
             except (RayError, tune.TuneError, ConnectionError) as error:
-                raise UserError(lost(first_line(error))) from error
+                failure = error
+        own = self.relay.failure  # Tune has made another error of it, or passed it over
+        if own is not None and not isinstance(own, RayError):
+            raise own
+        if failure := own or failure:
+            raise UserError(lost(first_line(failure))) from failure
 
     def _scratch(self) -> tempfile.TemporaryDirectory[str]:
         """A folder for what Tune writes, where all nodes see it; none of it is ever read again."""
