@@ -6,6 +6,7 @@ import json
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
+from embedsearch.labels import count
 from embedsearch.records import Sweep
 from embedsearch.setting import Setting
 from embedsearch.sweep.region import Region
@@ -51,7 +52,7 @@ class Change:
             return []
         parts = [
             *([f"{self.new} new"] if self.new else []),
-            *([f"{self.gone} earlier ones no longer in it"] if self.gone else []),
+            *([f"{count(self.gone, 'earlier one')} no longer in it"] if self.gone else []),
         ]
         return [f"the grid's points since its earlier sweeps: {', '.join(parts)}"]
 

@@ -16,6 +16,7 @@ from embedsearch.evaluation import suite
 from embedsearch.evaluation.subject import Opened, open_subject
 from embedsearch.evaluation.suite import Chosen, Found, Missing
 from embedsearch.evaluation.task import Outcome, Score
+from embedsearch.labels import count
 from embedsearch.report.against import against
 from embedsearch.report.figures.album import Arrays, Page, draw_album
 from embedsearch.report.printed import load_printed
@@ -101,7 +102,7 @@ class Examiner:
                 if failure is None:
                     failure = self._keep(record, self._found(candidate, scored))
         except KeyboardInterrupt:
-            said = f"stopped: {record.tasks} of {len(self._tasks)} tasks are on record"
+            said = f"stopped: {record.tasks} of {count(len(self._tasks), 'task')} on record"
             console.print(f"{said}; the same command goes on from there", highlight=False)
             raise
         found = self._found(candidate, scored)
@@ -132,7 +133,9 @@ class Examiner:
         opened, known = candidate.opened, self._known(candidate)
         texts = list(suite.all_texts(t for t in self._tasks if t.task.name not in known))
         if missing := opened.embeddings.missing(texts):
-            console.print(f"embedding {missing:,} texts, the others are known", highlight=False)
+            console.print(
+                f"embedding {count(missing, 'text')}, the others are known", highlight=False
+            )
         with _progress(console) as progress:
             bar = progress.add_task("embedding", total=None)
             opened.embeddings.prepare(

@@ -251,6 +251,6 @@ def _counted(points: GridPoints, specs: int) -> str:
     trials = count(specs, "trial")
     if points.left_out:
         trials += f" of {points.total} ({points.left_out} left out by the cap)"
-    dropped = f", {points.duplicates} duplicates dropped" if points.duplicates else ""
+    dropped = f", {count(points.duplicates, 'duplicate')} dropped" if points.duplicates else ""
     excluded = f", {points.excluded} excluded by conditions" if points.excluded else ""
     return trials + dropped + excluded

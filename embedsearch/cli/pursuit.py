@@ -58,7 +58,7 @@ class Pursuit:
         lines = []
         if self.proposals:
             limit = self.proposals.limit
-            most = "until its budget is spent" if limit is None else f"at most {limit} trials"
+            most = f"at most {count(limit, 'trial')}" if limit else "until its budget is spent"
             known = f"{count(self.learnt, 'earlier trial')} known to it"
             first = f", {count(self.first, 'published point')} first" if self.first else ""
             lines.append(f"search {search}: {most}, {known}{first}")

@@ -137,7 +137,7 @@ class Summary:
         return {spec.id: assigned(spec.point.values, axes) for spec in self.sweep.specs}
 
     def _said_of_failures(self) -> list[str]:
-        out = [f"{count} failed: {reason}" for reason, count in self.failures.most_common()]
+        out = [f"{many} failed: {reason}" for reason, many in self.failures.most_common()]
         if self.stopped:
             out.append(f"{self.stopped} of {len(self.results)} stopped early")
             out += [str(each) for each in self.agreement]
@@ -146,8 +146,8 @@ class Summary:
             out.append(f"Ended: {self.ended}{cut}; a larger one goes on from here.")
         elif self.missing:
             out.append(
-                f"Stopped: {self.missing} of {len(self.sweep.specs)} trials are left; give the "
-                "same command again to go on."
+                f"Stopped: {self.missing} of {count(len(self.sweep.specs), 'trial')} left; give "
+                "the same command again to go on."
             )
         return out
 

@@ -112,7 +112,7 @@ def test_a_kill_between_two_tasks_loses_nothing_of_the_first(
     program = KILLED.format(name, ["evaluate", backbone, *words])
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert done.returncode == code, done.stderr
-    assert ("stopped: 1 of 2 tasks are on record" in done.stderr) == (name == "SIGINT")
+    assert ("stopped: 1 of 2 tasks on record" in done.stderr) == (name == "SIGINT")
     [run] = Store.open().search("evaluations")
     assert "test/sts12/all" in run.metrics and "test/sts13/all" not in run.metrics
     scored = []

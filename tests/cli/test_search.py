@@ -1,6 +1,7 @@
 """Searching, stopping and paying, as a user gives it; without Ray's seconds."""
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -98,7 +99,7 @@ def test_interrupted_it_runs_first_what_did_not_end(
     with monkeypatch.context() as patch:
         patch.setattr(search, "run_trials", stop)
         code, out, _ = run(*TPE, "--max-trials", "2")
-    assert code == 130 and "1 of 1 trials are left" in out
+    assert code == 130 and "1 of 1 trial left" in out
     [begun] = Store.open().search("scd", kind="trial")
     code, out, _ = run(*TPE, "--max-trials", "2")
     assert code == 0 and "1 trial of at most 2, 0 known" in out
@@ -184,6 +185,15 @@ def test_a_range_wants_an_end(run: Run) -> None:
     assert code == 2 and "has no end, say how many trials with --max-trials or --budget" in err
     code, out, _ = run(*command, "--budget", "3trials")
     assert code == 0 and "Best of 3" in out
+
+
+@pytest.mark.parametrize("budget", ["--max-trials=1", "--budget=1trial"])
+def test_one_is_not_said_as_many(budget: str, run: Run) -> None:
+    for search_by in ("tpe", "random"):
+        words = (*TPE[:4], "--search", search_by, "--preset", "tiny.yaml", "--steps=1", budget)
+        said = [run(*words)[1], run("plan", *words[1:])[1]]
+        assert all(re.search(r"\b1 (of 1 )?trial\b", text) for text in said), said
+        assert not re.search(r"\b1 [a-z ]*(trials|points|steps|duplicates)\b", "".join(said)), said
 
 
 def test_coarse_then_fine_in_one_command(run: Run) -> None:

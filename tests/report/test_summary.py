@@ -73,7 +73,7 @@ def test_a_one_trial_sweep_with_nan_has_no_best() -> None:
 
 def test_stopped_says_how_to_go_on() -> None:
     found = summary(51.0)
-    assert "Stopped: 2 of 3 trials are left; give the same command again to go on." in text(found)
+    assert "Stopped: 2 of 3 trials left; give the same command again to go on." in text(found)
     assert found.exit_code() == 130
 
 
