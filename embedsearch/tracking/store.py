@@ -49,6 +49,7 @@ class Store:
     ) -> Self:
         """The store at ``uri`` (a server, ``sqlite:///…``, a folder or a ``.db`` file), else where
         ``MLFLOW_TRACKING_URI`` says, else in ``root``. ``storage`` lies beside it by default.
+        Raises ``UserError`` for an address of another kind.
         """
         address = uri or os.environ.get("MLFLOW_TRACKING_URI") or str(root)
         database = _database(address)
@@ -224,6 +225,7 @@ class Store:
 
 
 def _database(address: str) -> Path | None:
+    """The SQLite file; None where it is a server."""
     scheme, separator, rest = address.partition("://")
     if not separator:
         path = Path(address)
@@ -231,8 +233,13 @@ def _database(address: str) -> Path | None:
         path = Path(unquote(rest))
     elif scheme.partition("+")[0] == "sqlite":
         return Path(unquote(rest[1:].partition("?")[0])).absolute()
-    else:
+    elif scheme in ("http", "https"):
         return None
+    else:
+        raise UserError(
+            f"the store {_public(address)} can't be opened: give a folder, a .db file or the http "
+            "address of an MLflow server, which may have any database behind it"
+        )
     return (path if path.suffix == ".db" else path / "mlflow.db").absolute()
 
 
@@ -247,8 +254,10 @@ def _check_server(uri: str) -> None:
     except urllib.error.HTTPError:
         pass  # something answers
     except (OSError, HTTPException, ValueError) as error:
+        cause = getattr(error, "reason", error)
+        why = getattr(cause, "strerror", None) or cause
         raise UserError(
-            f"no MLflow server answers at {address} ({error}); start it, or name another store "
+            f"no MLflow server answers at {address} ({why}); start it, or name another store "
             "with --store or MLFLOW_TRACKING_URI"
         ) from error
 
