@@ -192,8 +192,12 @@ def test_points_that_cannot_run_are_passed_over(region: Region) -> None:
 
 
 def test_one_point_is_nothing_to_search(make_space: MakeSpace) -> None:
-    region = make_space(LISTED).region("g", overrides={"alpha": "1", "r_a": "0", "r_b": "0.1"})
-    with pytest.raises(UserError, match="nothing to search"):
+    said = {"alpha": "1", "r_a": "0", "r_b": "0.1", "width": "8"}
+    region = make_space(LISTED).region("g", overrides=said)
+    with pytest.raises(UserError, match=r"^command line: with alpha, r_a, r_b said there is one"):
+        Proposals(region, spec_of, "tpe", 0)
+    region = make_space("grids:\n  g: {}\n").region("g", overrides={"width": "8"})
+    with pytest.raises(UserError, match=r"yaml, line \d+, grids.g: has one point only"):
         Proposals(region, spec_of, "tpe", 0)
 
 

@@ -49,8 +49,7 @@ class Proposals:
         from optuna.study import load_study
         from ray.tune.search.optuna import OptunaSearch
 
-        if not region.axes:
-            raise region.where.error("has one point only, so there is nothing to search")
+        region.must_vary()
         self.region, self.limit = region, limit
         self.specs = {spec.id: spec for spec in members}
         self._again = list(again)
