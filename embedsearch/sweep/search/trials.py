@@ -96,7 +96,9 @@ class _Tune:
                     failure_config=tune.FailureConfig(max_failures=RETRIES),
                     callbacks=[
                         callback(self.relay),
-                        watching(self.cluster.wanted, self.cluster.patience),
+                        watching(
+                            self.cluster.wanted, self.cluster.processes, self.cluster.patience
+                        ),
                     ],
                     stop=stopper(self.relay),
                     verbose=0,
