@@ -11,9 +11,10 @@ from embedsearch import trial
 from embedsearch.cli.change import Change, Departure
 from embedsearch.cli.pursuit import Pursuit
 from embedsearch.cli.surroundings import Surroundings
-from embedsearch.labels import assigned, labels, varied
+from embedsearch.labels import assigned, count, labels, varied
 from embedsearch.place import Place
 from embedsearch.records import Scalar, Status, Sweep, TrialResult, TrialSpec
+from embedsearch.sweep.region import GridPoints
 from embedsearch.sweep.search import Proposals
 from embedsearch.sweep.space import Space
 from embedsearch.tracking.ledger import StoreLedger
@@ -83,6 +84,16 @@ class Job:
         if "family" in self.notes:
             lines.append(f"values for {self.notes['family']}")
         return lines
+
+
+def counted(points: GridPoints, specs: int) -> str:
+    """How many trials there are, and what became of the other points, in words."""
+    trials = count(specs, "trial")
+    if points.left_out:
+        trials += f" of {points.total} ({points.left_out} left out by the cap)"
+    dropped = f", {count(points.duplicates, 'duplicate')} dropped" if points.duplicates else ""
+    excluded = f", {points.excluded} excluded by conditions" if points.excluded else ""
+    return trials + dropped + excluded
 
 
 def known(

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from embedsearch.cli.change import HOW, SPAN, Change, Departure, span
-from embedsearch.cli.job import Job, best_of, known
+from embedsearch.cli.job import Job, best_of, counted, known
 from embedsearch.cli.options import Choices
 from embedsearch.cli.pursuit import LISTED, PUBLISHED, listed, proposed, rule
 from embedsearch.cli.surroundings import Surroundings, surroundings
@@ -100,7 +100,7 @@ class _Layout:
         if pursuit.left is not None:
             sweep = replace(sweep, limit=len(reused) + pursuit.left)
         return Job(
-            self.space, self.surroundings, points.notes, _counted(points, len(specs)), sweep,
+            self.space, self.surroundings, points.notes, counted(points, len(specs)), sweep,
             reused, pursuit, refused, self.change(specs),
         )  # fmt: skip
 
@@ -245,12 +245,3 @@ class _Layout:
         how = [setting.steps, setting.epochs, setting.eval_steps, setting.seed, setting.device]
         how += [setting.chunk_size, setting.ranks] if setting.divides else []
         return content_id([*sources, *how, setting.precision, sorted(self.choices.overrides or [])])
-
-
-def _counted(points: GridPoints, specs: int) -> str:
-    trials = count(specs, "trial")
-    if points.left_out:
-        trials += f" of {points.total} ({points.left_out} left out by the cap)"
-    dropped = f", {count(points.duplicates, 'duplicate')} dropped" if points.duplicates else ""
-    excluded = f", {points.excluded} excluded by conditions" if points.excluded else ""
-    return trials + dropped + excluded

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import os
-import re
 import time
-import urllib.error
-import urllib.request
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
-from http.client import HTTPException
 from itertools import islice
 from pathlib import Path
 from typing import Any, Self
-from urllib.parse import unquote
 
 from filelock import FileLock
 
 from embedsearch.errors import UserError
+from embedsearch.tracking import address as addresses
 from embedsearch.tracking import database as tables
 from embedsearch.tracking.stored import SPEC_ID, Query, StoredRun
 
@@ -52,12 +48,12 @@ class Store:
         Raises ``UserError`` for an address of another kind.
         """
         address = uri or os.environ.get("MLFLOW_TRACKING_URI") or str(root)
-        database = _database(address)
+        database = addresses.database(address)
         beside = root if database is None else database.parent
         return cls(address, database, storage or beside.absolute().parent / ".embedsearch")
 
     def __str__(self) -> str:
-        return str(self.database or _public(self.uri))
+        return str(self.database or addresses.public(self.uri))
 
     @property
     def artifacts(self) -> Path | None:
@@ -102,7 +98,7 @@ class Store:
         time: two first openings at once would each try to make the tables.
         """
         if self.database is None:
-            _check_server(self.uri)
+            addresses.must_answer(self.uri)
         elif not self.exists:
             with self.writing(), self.explained():
                 if not self.exists:
@@ -222,49 +218,6 @@ class Store:
                 f"can't {doing} the store {self}: {reason}; {hint} another one with --store or "
                 "MLFLOW_TRACKING_URI"
             ) from error
-
-
-def _database(address: str) -> Path | None:
-    """The SQLite file; None where it is a server."""
-    scheme, separator, rest = address.partition("://")
-    if not separator:
-        path = Path(address)
-    elif scheme == "file":
-        path = Path(unquote(rest))
-    elif scheme.partition("+")[0] == "sqlite":
-        return Path(unquote(rest[1:].partition("?")[0])).absolute()
-    elif scheme in ("http", "https"):
-        return None
-    else:
-        raise UserError(
-            f"the store {_public(address)} can't be opened: give a folder, a .db file or the http "
-            "address of an MLflow server, which may have any database behind it"
-        )
-    return (path if path.suffix == ".db" else path / "mlflow.db").absolute()
-
-
-def _check_server(uri: str) -> None:
-    """Fail at once where nothing answers: MLflow's own requests try for minutes."""
-    if not uri.startswith(("http://", "https://")):
-        return
-    address = _public(uri)
-    try:
-        with urllib.request.urlopen(f"{address.rstrip('/')}/health", timeout=10):
-            pass
-    except urllib.error.HTTPError:
-        pass  # something answers
-    except (OSError, HTTPException, ValueError) as error:
-        cause = getattr(error, "reason", error)
-        why = getattr(cause, "strerror", None) or cause
-        raise UserError(
-            f"no MLflow server answers at {address} ({why}); start it, or name another store "
-            "with --store or MLFLOW_TRACKING_URI"
-        ) from error
-
-
-def _public(uri: str) -> str:
-    """Without a user's name and password."""
-    return re.sub(r"//[^/@]*@", "//", uri)
 
 
 def _client(uri: str) -> Any:
