@@ -36,8 +36,8 @@ def assigned(values: Mapping[str, Scalar], names: Sequence[str]) -> str:
 
 
 def count(number: int, noun: str) -> str:
-    """``1 trial``, ``12 trials``."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+    """``1 trial``, ``1,200 trials``."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 def duration(seconds: float) -> str:

@@ -197,7 +197,14 @@ class Sweep:
     axes: tuple[str, ...] = ()
     """What varies, where trials are proposed one by one and ``specs`` are those so far."""
     limit: int | None = None
-    """At most so many of those; None where something else ends it."""
+    """At most so many of them; None where something else ends it."""
+
+    @property
+    def most(self) -> int:
+        """How many trials it comes to at most, as far as that is known."""
+        known = len(self.specs)
+        limit = known if self.limit is None else self.limit
+        return max(known, limit) if self.axes else min(known, limit)
 
     @property
     def id(self) -> str:

@@ -20,7 +20,7 @@ def compare(
         str | None, Option(metavar="NAME", help="Only trials on these dev pairs.")
     ] = None,
     figure: Annotated[
-        Path | None, Option(metavar="FILE", help="Draw the expected best over its cost, as PNG.")
+        Path | None, Option(metavar="FILE", help="Draw the expected best over its cost: a .png.")
     ] = None,
     store: options.Store = None,
     json: options.Json = False,

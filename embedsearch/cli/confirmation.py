@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import count, islice
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ from embedsearch.cli.options import SettingChoices
 from embedsearch.cli.surroundings import Site, device_of, site, surroundings
 from embedsearch.data.pairs import read_dev_pairs
 from embedsearch.errors import UserError
-from embedsearch.labels import labels
+from embedsearch.labels import count, labels
 from embedsearch.methods.base import resolve
 from embedsearch.records import CONFIRM, Sweep, TrialResult, TrialSpec
 from embedsearch.report.confirmation import Candidate, Confirmation
@@ -62,12 +62,13 @@ class Leaders:
 
     def said(self, at_once: int) -> list[str]:
         """What is to run and what is not, in lines."""
-        trials, done = len(self.sweep.specs), len(self.reused)
+        many, done = len(self.sweep.specs), len(self.reused)
+        points = count(self.ranking.points, "point")
         seeds = ", ".join(str(seed) for seed in self.candidates[0].seeds)
         return [
-            f"{self.sweep.method}: the best {len(self.candidates)} of {self.ranking.points} points "
-            f"on {self.ranking.group}",
-            f"again with seeds {seeds}: {trials} trials, {done} known, {trials - done} to run, "
+            f"{self.sweep.method}: the best {len(self.candidates)} of {points} on "
+            f"{self.ranking.group}",
+            f"again with seeds {seeds}: {many} trials, {done} known, {many - done} to run, "
             f"{at_once} at once",
         ]
 
@@ -106,7 +107,7 @@ def find_leaders(
             f"--grid {grid}` first"
         )
     used = {found.seed for found in searched}
-    fresh = list(islice((seed for seed in count() if seed not in used), seeds))
+    fresh = list(itertools.islice((seed for seed in itertools.count() if seed not in used), seeds))
     stored = [ledger.spec(entry.leader.run_id) for entry in ranking.entries]
     changes = _changes(stored[0], choices, gpus, address)
     again = [replace(spec, **changes) for spec in stored]
@@ -114,7 +115,7 @@ def find_leaders(
         _check(spec)
     candidates = tuple(
         Candidate(
-            entry.leader.values,
+            entry.leader.shown,
             max(entry.scores),
             tuple(replace(spec, seed=seed) for seed in fresh),
         )
@@ -179,7 +180,7 @@ def _site(
         f"{device} {spec.precision}, {spec.threads} CPU"
         + (f" and {cluster.gpus_per_trial:g} GPU" if cluster.gpus_per_trial else "")
         + " a trial",
-        f"{spec.total_steps} steps, dev score every {spec.eval_steps}",
+        f"{count(spec.total_steps, 'step')}, dev score every {spec.eval_steps}",
         f"{len(seeds)} seeds",
     ]
     return Site(cluster, place, " · ".join(parts))

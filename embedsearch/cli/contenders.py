@@ -15,6 +15,7 @@ from embedsearch.data.pairs import read_dev_pairs
 from embedsearch.errors import UserError
 from embedsearch.labels import count
 from embedsearch.records import Scalar
+from embedsearch.report.rows import show_line
 from embedsearch.report.standings import Standing, Standings
 from embedsearch.report.standings_table import show_standings
 from embedsearch.sweep import search
@@ -34,19 +35,22 @@ def show_contenders(
     as_json: bool,
 ) -> int:
     """Print how the methods stand, draw it where that is asked for, and give the exit code."""
+    if figure is not None:
+        from embedsearch.report.figures import budget, style
+
+        style.must_be_png(figure)
     standings = find_standings(
         list(dict.fromkeys(methods)), filters, StoreLedger(Store.open(store))
     )
     found = standings.to_json()
     if figure is not None:
-        from embedsearch.report.figures.budget import budget_figure
-        from embedsearch.report.figures.style import save
-
-        save(budget_figure(found["methods"]), figure)
+        style.save(budget.budget_figure(found["methods"]), figure)
     if as_json:
         sys.stdout.write(json.dumps(found, indent=1, allow_nan=False, ensure_ascii=False) + "\n")
-    else:
-        show_standings(Console(), found)
+        return 0
+    show_standings(console := Console(), found)
+    if figure is not None:
+        show_line(console, f"figure: {figure}")
     return 0
 
 
@@ -94,7 +98,7 @@ def _standing(
         searched=[score for _, score in scored],
         unscored=len(search_trials) - len(scored),
         device_seconds=sum(trial.device_seconds for trial in search_trials),
-        values={n: v for n, v in best.leader.values.items() if n in ranking.varying},
+        values={n: v for n, v in best.leader.shown.items() if n in ranking.varying},
         scores=best.scores,
         seeds=[trial.seed for trial in best.counted],
         similarities=[known[t.spec_id] for t in best.counted if t.spec_id in known],

@@ -16,11 +16,15 @@ from embedsearch.evaluation import suite
 from embedsearch.evaluation.subject import Opened, open_subject
 from embedsearch.evaluation.suite import Chosen, Found, Missing
 from embedsearch.evaluation.task import Outcome, Score
+from embedsearch.labels import count
 from embedsearch.report.against import against
 from embedsearch.report.figures.album import Arrays, Page, draw_album
 from embedsearch.report.printed import load_printed
 from embedsearch.tracking import evaluations
 from embedsearch.tracking.store import Store
+
+Rows = Mapping[str, Mapping[str, Any]]
+"""Tasks as their records have them, by name."""
 
 
 @dataclass(frozen=True)
@@ -95,13 +99,14 @@ class Examiner:
         """
         record, failure = evaluations.Record(self._store, candidate.trial), None
         scored: list[Found] = []
+        known = self._known(candidate)
         try:
-            for item in self._scored(candidate, console):
+            for item in self._scored(candidate, known, console):
                 scored.append(item)
                 if failure is None:
-                    failure = self._keep(record, self._found(candidate, scored))
+                    failure = self._keep(record, self._found(candidate, scored), known)
         except KeyboardInterrupt:
-            said = f"stopped: {record.tasks} of {len(self._tasks)} tasks are on record"
+            said = f"stopped: {record.tasks} of {count(len(self._tasks), 'task')} on record"
             console.print(f"{said}; the same command goes on from there", highlight=False)
             raise
         found = self._found(candidate, scored)
@@ -128,11 +133,13 @@ class Examiner:
             evaluations.illustrate(self._store, one.record, drawn)
         return drawn
 
-    def _scored(self, candidate: Candidate, console: Console) -> Iterator[Found]:
-        opened, known = candidate.opened, self._known(candidate)
+    def _scored(self, candidate: Candidate, known: Rows, console: Console) -> Iterator[Found]:
+        opened = candidate.opened
         texts = list(suite.all_texts(t for t in self._tasks if t.task.name not in known))
         if missing := opened.embeddings.missing(texts):
-            console.print(f"embedding {missing:,} texts, the others are known", highlight=False)
+            console.print(
+                f"embedding {count(missing, 'text')}, the others are known", highlight=False
+            )
         with _progress(console) as progress:
             bar = progress.add_task("embedding", total=None)
             opened.embeddings.prepare(
@@ -151,16 +158,18 @@ class Examiner:
                 if not console.is_terminal:
                     console.print(said, soft_wrap=True, markup=False, highlight=False)
 
-    def _known(self, candidate: Candidate) -> dict[str, Mapping[str, Any]]:
+    def _known(self, candidate: Candidate) -> Rows:
         wanted = {t.task.name: (t.task.fingerprint, t.task.protocol) for t in self._tasks}
         rows = evaluations.known(self._store, candidate.opened.key, suite.SCORING, wanted)
         return {name: row for name, row in rows.items() if not (self._figures and row["arrays"])}
 
-    def _keep(self, record: evaluations.Record, found: Mapping[str, Any]) -> UserError | None:
+    def _keep(
+        self, record: evaluations.Record, found: Mapping[str, Any], known: Rows
+    ) -> UserError | None:
         """Put on record what is found; gives why that can't be."""
         try:
             with self._store.explained("write"):
-                record.keep(found)
+                record.keep(found, known)
         except UserError as error:
             return error
         return None

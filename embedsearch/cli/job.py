@@ -8,12 +8,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from embedsearch import remains
-from embedsearch.cli.change import Change
+from embedsearch.cli.change import Change, Departure
 from embedsearch.cli.pursuit import Pursuit
 from embedsearch.cli.surroundings import Surroundings
-from embedsearch.labels import assigned, labels, varied
+from embedsearch.labels import assigned, count, labels, varied
 from embedsearch.place import Place
 from embedsearch.records import Scalar, Status, Sweep, TrialResult, TrialSpec
+from embedsearch.sweep.region import GridPoints
 from embedsearch.sweep.search import Proposals
 from embedsearch.sweep.space import Space
 from embedsearch.tracking.ledger import StoreLedger
@@ -34,8 +35,8 @@ class Job:
     pursuit: Pursuit
     refused: Sequence[str] = ()
     """Why points can't run on the backbone, for each of them."""
-    change: Change | None = None
-    """Since earlier sweeps of the grid; None for a single trial."""
+    change: Change | Departure | None = None
+    """Since earlier sweeps of the grid; None for a single trial, and where there is none to say."""
 
     @property
     def sweeps(self) -> tuple[Sweep, ...]:
@@ -83,6 +84,16 @@ class Job:
         if "family" in self.notes:
             lines.append(f"values for {self.notes['family']}")
         return lines
+
+
+def counted(points: GridPoints, specs: int) -> str:
+    """How many trials there are, and what became of the other points, in words."""
+    trials = count(specs, "trial")
+    if points.left_out:
+        trials += f" of {points.total} ({points.left_out} left out by the cap)"
+    dropped = f", {count(points.duplicates, 'duplicate')} dropped" if points.duplicates else ""
+    excluded = f", {points.excluded} excluded by conditions" if points.excluded else ""
+    return trials + dropped + excluded
 
 
 def known(

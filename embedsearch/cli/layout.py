@@ -6,8 +6,8 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from embedsearch.cli.change import Change
-from embedsearch.cli.job import Job, best_of, known
+from embedsearch.cli.change import HOW, SPAN, Change, Departure, span
+from embedsearch.cli.job import Job, best_of, counted, known
 from embedsearch.cli.options import Choices
 from embedsearch.cli.pursuit import LISTED, PUBLISHED, listed, proposed, rule
 from embedsearch.cli.surroundings import Surroundings, surroundings
@@ -97,8 +97,10 @@ class _Layout:
             sweep, self.choices, specs, reused, self.ledger, self._budget(),
             self.surroundings.place.devices,
         )  # fmt: skip
+        if pursuit.left is not None:
+            sweep = replace(sweep, limit=len(reused) + pursuit.left)
         return Job(
-            self.space, self.surroundings, points.notes, _counted(points, len(specs)), sweep,
+            self.space, self.surroundings, points.notes, counted(points, len(specs)), sweep,
             reused, pursuit, refused, self.change(specs),
         )  # fmt: skip
 
@@ -109,7 +111,8 @@ class _Layout:
         budget = self._budget()
         limit = self._cap(budget.trials if budget else None)
         named = rule(self.choices, region, self._setting_id())
-        sweep = self._sweep((), {**notes, **region.notes}, named)
+        notes |= {**region.notes, SPAN: json.dumps(span(self.surroundings.setting, region))}
+        sweep = self._sweep((), notes, named)
         sweep = replace(sweep, axes=tuple(region.axes), limit=limit)
         pursuit, reused = proposed(
             sweep, self.choices, region, self.surroundings.setting.spec, self._published(),
@@ -119,7 +122,8 @@ class _Layout:
         sweep = replace(sweep, specs=tuple(pursuit.proposals.specs.values()))
         many = count(len(sweep.specs), "trial") + (f" of at most {limit}" if limit else "")
         return Job(
-            self.space, self.surroundings, region.notes, many, sweep, reused, pursuit
+            self.space, self.surroundings, region.notes, many, sweep, reused, pursuit,
+            change=Departure.of(sweep, self.ledger.sweeps),
         )  # fmt: skip
 
     def _about(self) -> tuple[Mapping[str, Scalar] | None, dict[str, Scalar]]:
@@ -134,11 +138,8 @@ class _Layout:
         return centre, notes
 
     def _sweep(self, specs: tuple[TrialSpec, ...], notes: Mapping[str, Scalar], how: str) -> Sweep:
-        named = {
-            key: value
-            for key, value in {"search": self.choices.search, "stop": self.choices.stop}.items()
-            if value not in ("grid", "none")
-        }
+        said: dict[str, Scalar] = {key: getattr(self.choices, key) for key in HOW}
+        named = {key: value for key, value in said.items() if value not in ("grid", "none", 0)}
         grid, preset = self.grid or "single", self.surroundings.preset.name
         return Sweep(self.space.name, grid, preset, specs, {**notes, **named}, how)
 
@@ -184,7 +185,7 @@ class _Layout:
         """What is new in the grid, and what has left it, since it was swept in this setting."""
         if self.grid is None:
             return None
-        earlier = self.ledger.earlier(self.space.name, self.grid, self._setting_id())
+        earlier = self.ledger.sweeps.earlier(self.space.name, self.grid, self._setting_id())
         now = {spec.id for spec in specs}
         if earlier <= now:
             return Change.since(earlier, now, now)
@@ -222,7 +223,7 @@ class _Layout:
         """The point a fine grid lies around, and what to say of it."""
         if self.choices.around is not None:
             return self.ledger.point(self.choices.around).values, f"run {self.choices.around}"
-        for notes in self.ledger.unfinished(self.space.name, str(self.grid)):
+        for notes in self.ledger.sweeps.unfinished(self.space.name, str(self.grid)):
             if notes.get("setting") == self._setting_id():
                 return json.loads(str(notes["centre"])), str(notes["around"])
         return self._best_of(self.space.grid(str(self.grid)).around)
@@ -244,12 +245,3 @@ class _Layout:
         how = [setting.steps, setting.epochs, setting.eval_steps, setting.seed, setting.device]
         how += [setting.chunk_size, setting.ranks] if setting.divides else []
         return content_id([*sources, *how, setting.precision, sorted(self.choices.overrides or [])])
-
-
-def _counted(points: GridPoints, specs: int) -> str:
-    trials = count(specs, "trial")
-    if points.left_out:
-        trials += f" of {points.total} ({points.left_out} left out by the cap)"
-    dropped = f", {points.duplicates} duplicates dropped" if points.duplicates else ""
-    excluded = f", {points.excluded} excluded by conditions" if points.excluded else ""
-    return trials + dropped + excluded

@@ -39,7 +39,8 @@ def _show(console: Console, job: Job, seconds_per_step: float | None, at_once: i
     within = {spec.id for spec in ([] if isinstance(to_run, search.Proposals) else to_run)}
     for spec in job.sweep.specs:
         known = job.reused.get(spec.id)
-        left = f"to run: {spec.total_steps} steps" if spec.id in within else "beyond the budget"
+        to_do = f"to run: {count(spec.total_steps, 'step')}"
+        left = to_do if spec.id in within else "beyond the budget"
         state = f"done: {outcome(known)}" if known else left
         console.print(f"{names[spec.id]}  {state}", soft_wrap=True)
     console.print(_cost(job, seconds_per_step, at_once), soft_wrap=True)
@@ -57,16 +58,16 @@ def _cost(job: Job, seconds_per_step: float | None, at_once: int) -> str:
     if not each:
         return "Nothing is left to run."
     steps, most = sum(each), "at most " if proposals or job.pursuit.stopping.is_early else ""
-    trials = count(len(each), "trial")
+    work = f"{count(steps, 'step')} in {count(len(each), 'trial')}"
     if proposals and proposals.limit is None:
-        most, trials = "", "a trial"
+        most, work = "", f"{count(steps, 'step')} in a trial"
     if seconds_per_step is None:
         return (
-            f"Cost: {most}{steps:,} steps in {trials}; how long a step takes is known once a trial "
-            f"of {job.space.name} has finished."
+            f"Cost: {most}{work}; how long a step takes is known once a trial of {job.space.name} "
+            "has finished."
         )
     seconds = steps * seconds_per_step
-    cost = f"Cost: {most}{steps:,} steps in {trials}, about {duration(seconds)} of trial time"
+    cost = f"Cost: {most}{work}, about {duration(seconds)} of trial time"
     if budget and budget.trials is None:
         many = budget.enough_for(seconds / len(each), at_once, job.surroundings.place.devices)
         cost += f"; the budget of {budget.written} is enough for about {count(many, 'trial')}"

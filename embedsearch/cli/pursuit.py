@@ -44,16 +44,21 @@ class Pursuit:
             return ()
         if self.proposals:
             return self.proposals
-        if self.budget and self.budget.trials is not None:
-            return missing[: max(0, self.budget.trials - self.meter.spent.trials)]
-        return missing
+        return missing[: self.left]
+
+    @property
+    def left(self) -> int | None:
+        """How many trials the budget leaves; None where it is not of trials."""
+        if self.budget is None or self.budget.trials is None:
+            return None
+        return max(0, self.budget.trials - self.meter.spent.trials)
 
     def said(self, search: str) -> list[str]:
         """In lines, what is not plainly 'all of them to their end'."""
         lines = []
         if self.proposals:
             limit = self.proposals.limit
-            most = "until its budget is spent" if limit is None else f"at most {limit} trials"
+            most = f"at most {count(limit, 'trial')}" if limit else "until its budget is spent"
             known = f"{count(self.learnt, 'earlier trial')} known to it"
             first = f", {count(self.first, 'published point')} first" if self.first else ""
             lines.append(f"search {search}: {most}, {known}{first}")
@@ -66,10 +71,7 @@ class Pursuit:
     @property
     def ended(self) -> str:
         """Why it is at its end though trials may be left; empty where it isn't."""
-        if self.budget and self.meter.is_over:
-            return f"the budget of {self.budget.written} is spent"
-        trials = self.budget.trials if self.budget else None
-        if self.budget and trials is not None and self.meter.spent.trials >= trials:
+        if self.budget and (self.meter.is_over or self.left == 0):
             return f"the budget of {self.budget.written} is spent"
         return ""
 
@@ -96,7 +98,7 @@ def listed(
 ) -> Pursuit:
     """Of trials that are known beforehand; ``done``: their results so far."""
     stopping = _stopping(choices, specs)
-    before = ledger.members(sweep)[1]
+    before = ledger.sweeps.members(sweep)[1]
     curves = ledger.curves(sweep.method, done) if stopping.is_early else {}
     return Pursuit(Meter(devices, before, budget), stopping, budget, curves=curves)
 
@@ -117,7 +119,7 @@ def proposed(
     """
     if sweep.limit is None and budget is None and not region.is_finite:
         raise region.where.error("has no end, say how many trials with --max-trials or --budget")
-    ids, spent = ledger.members(sweep)
+    ids, spent = ledger.sweeps.members(sweep)
     tried = ledger.tried(sweep.method)
     own = {r.spec_id: (values, r) for values, r in tried if r.spec_id in set(ids)}
     chosen = {i: region.chosen(own[i][0]) for i in ids if i in own}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
+from itertools import zip_longest
 from typing import Any
 
 from embedsearch import trial
@@ -36,12 +37,13 @@ def run_sweep(
     choices = output.beside_the_store(choices)
     code, ends = 0, []
     with _reached(address) as resources:
-        for grid in stages(choices):
+        grids = stages(choices)
+        for grid, then in zip_longest(grids, grids[1:]):
             choices = replace(choices, grid=grid)
             job = make_job(choices, output.ledger, resources.get("GPU", 0), address)
             at_once = search.trials_at_once(resources, job.surroundings.cluster)
             run = _over_ray(job.surroundings, job.pursuit)
-            ends.append(output.concluded(job, run, at_once))
+            ends.append(replace(output.concluded(job, run, at_once), then=then or ""))
             code = ends[-1].exit_code()
             if not as_json:
                 output.say(ends[-1])

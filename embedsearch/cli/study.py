@@ -9,6 +9,7 @@ from embedsearch.cli.job import known
 from embedsearch.cli.options import SettingChoices
 from embedsearch.cli.surroundings import Surroundings, on_sentences, surroundings
 from embedsearch.errors import UserError
+from embedsearch.labels import count
 from embedsearch.methods.base import Needs, resolve
 from embedsearch.records import Point, Sweep, TrialResult, TrialSpec
 from embedsearch.report.comparison import Comparison, Line, names
@@ -45,10 +46,10 @@ class Study:
 
     def said(self, at_once: int) -> list[str]:
         """What is to run and what is not, in lines."""
-        trials, done = sum(len(sweep.specs) for sweep in self.sweeps), len(self.reused)
+        many, done = sum(len(sweep.specs) for sweep in self.sweeps), len(self.reused)
         return [
-            f"{self.experiment.name}: {len(self.lines)} rows, {trials} trials, {done} known, "
-            f"{trials - done} to run, {at_once} at once",
+            f"{self.experiment.name}: {count(len(self.lines), 'row')}, {count(many, 'trial')}, "
+            f"{done} known, {many - done} to run, {at_once} at once",
             *(f"{remark}: {', '.join(labels)}" for remark, labels in self.remarks.items()),
         ]
 
@@ -166,7 +167,7 @@ class _Layout:
         if "family" in points.notes:
             yield f"values for {points.notes['family']}"
         if points.left_out:
-            yield f"{points.left_out} of {points.total} points left out by the cap"
+            yield f"{points.left_out} of {count(points.total, 'point')} left out by the cap"
 
 
 def _specs(point: Point, settings: Sequence[Setting]) -> tuple[tuple[TrialSpec, ...], str]:

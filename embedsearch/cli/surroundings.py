@@ -13,6 +13,7 @@ from embedsearch.data.documents import KeptDocuments, keep_documents, keep_sente
 from embedsearch.data.pairs import ScoredPairs, find_pairs, read_dev_pairs
 from embedsearch.encoder.backbone import describe, fingerprint, locate
 from embedsearch.errors import UserError
+from embedsearch.labels import count
 from embedsearch.methods.base import Needs
 from embedsearch.place import Place
 from embedsearch.presets import WORDS, Preset, load_preset
@@ -78,7 +79,7 @@ def surroundings(
         chunk_size=preset.chunk_size,
         ranks=_ranks(cluster.gpus_per_trial),
     )
-    length = f"{preset.steps} steps" if preset.steps else f"{preset.epochs:g} epochs"
+    length = count(preset.steps, "step") if preset.steps else f"{preset.epochs:g} epochs"
     parts = [
         f"preset {preset.name}{why}",
         f"backbone {backbone.name}",

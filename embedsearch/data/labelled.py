@@ -76,10 +76,11 @@ def read_parallel(texts: Path, labels: Path) -> Iterator[Example]:
 def read_table(path: Path, label: Literal["first", "last"]) -> Iterator[Example]:
     """Label and text in one line, between them the first tab or the last.
 
-    Blank lines are skipped. Raises ``UserError``, with the line, where there is no tab.
+    Blank lines are skipped, and a header, which warns of ``Header``. Raises ``UserError``, with the
+    line, where there is no tab, and for a header that has the two the other way round.
     """
     for number, line in enumerate(read_field_lines(path), start=1):
-        if not line.strip():
+        if not line.strip() or (number == 1 and _is_header(path, line, label)):
             continue
         before, tab, after = line.partition("\t") if label == "first" else line.rpartition("\t")
         found, text = (before, after) if label == "first" else (after, before)
@@ -119,8 +120,16 @@ def read_paraphrases(path: Path) -> Iterator[tuple[str, str, str]]:
         yield cells[0], cells[3], cells[4]
 
 
-class Latin1(UserWarning):
+class Remark(UserWarning):
+    """What is to be said beside the scores of how a file was read."""
+
+
+class Latin1(Remark):
     """A file is not UTF-8 and was read as latin-1."""
+
+
+class Header(Remark):
+    """A file's first line names its columns, and is no example."""
 
 
 def read_field_lines(path: Path) -> Sequence[str]:
@@ -136,6 +145,24 @@ def read_field_lines(path: Path) -> Sequence[str]:
             raise
     warnings.warn(f"{path.name} is not UTF-8, read as latin-1", Latin1, stacklevel=2)
     return lines
+
+
+def _is_header(path: Path, line: str, label: Literal["first", "last"]) -> bool:
+    """Whether a first line is the names of the two columns and nothing else."""
+    cells = [cell.strip().casefold() for cell in line.split("\t")]
+    columns = [name for cell in cells for name, words in _HEADER.items() if cell in words]
+    if len(cells) != 2 or sorted(columns) != ["label", "text"]:
+        return False
+    if columns.index("label") != (0 if label == "first" else 1):
+        raise UserError(f"{path}, line 1: by its header the label is not {label}; swap the columns")
+    warnings.warn(f"{path.name} has a header, which is no example", Header, stacklevel=3)
+    return True
+
+
+_HEADER = {
+    "label": {"label", "class", "category", "intent"},
+    "text": {"text", "sentence", "utterance"},
+}
 
 
 def _drop_blank_end(lines: list[str], length: int) -> None:

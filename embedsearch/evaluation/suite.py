@@ -12,7 +12,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from embedsearch.data.labelled import Latin1
+from embedsearch.data.labelled import Remark
 from embedsearch.data.layout import find
 from embedsearch.document import Text, Where, read_yaml
 from embedsearch.errors import UserError
@@ -209,9 +209,9 @@ def _own(
 def _opened(kind: Kind, read: Callable[[], Task], metric: str | None = None) -> Chosen:
     """The task that ``read`` reads, which bears what is to be said of its files."""
     with warnings.catch_warnings(record=True) as told:
-        warnings.simplefilter("always", Latin1)
+        warnings.simplefilter("always", Remark)
         task = read()
-    remarks = [str(w.message) for w in told if issubclass(w.category, Latin1)]
+    remarks = [str(w.message) for w in told if issubclass(w.category, Remark)]
     return Chosen(task, kind.name, metric, tuple(dict.fromkeys(remarks)))
 
 

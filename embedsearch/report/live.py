@@ -49,7 +49,7 @@ class Board:
     def sweep_started(self, sweep: Sweep, reused: Results) -> None:
         self.names |= {**labels(sweep.specs), **self.given_names}
         self.axes = sweep.axes
-        self.total += max(len(sweep.specs), sweep.limit or 0)
+        self.total += sweep.most
         self.reused += len(reused)
         self.results |= reused
         for result in reused.values():

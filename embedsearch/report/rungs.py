@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from embedsearch.labels import count
+
 DEV = "dev/spearman"
 _FEW = 3
 """Fewer trials have no rank correlation worth a word."""
@@ -25,12 +27,10 @@ class Agreement:
 
     def __str__(self) -> str:
         to = f"step {self.later}" if self.later else "the end"
+        trials = count(self.trials, "trial")
         if self.correlation is None:
-            return f"  step {self.step} to {to}: {self.trials} trials reached both, too few to tell"
-        return (
-            f"  step {self.step} to {to}: rank correlation {self.correlation:.2f} over "
-            f"{self.trials} trials"
-        )
+            return f"  step {self.step} to {to}: {trials} reached both, too few to tell"
+        return f"  step {self.step} to {to}: rank correlation {self.correlation:.2f} over {trials}"
 
 
 def agreements(curves: Mapping[str, Mapping[int, float]], rungs: Sequence[int]) -> list[Agreement]:

@@ -24,6 +24,8 @@ class Summary:
     """Steps at which a rule compared trials, to stop some."""
     curves: Mapping[str, Mapping[int, float]] = field(default_factory=dict)
     """Of trials whose results have none, for they ran before."""
+    then: str = ""
+    """The grid that the same command goes on with, around the best of this one."""
 
     @property
     def ranked(self) -> list[tuple[TrialSpec, TrialResult]]:
@@ -135,7 +137,7 @@ class Summary:
         return {spec.id: assigned(spec.point.values, axes) for spec in self.sweep.specs}
 
     def _said_of_failures(self) -> list[str]:
-        out = [f"{count} failed: {reason}" for reason, count in self.failures.most_common()]
+        out = [f"{many} failed: {reason}" for reason, many in self.failures.most_common()]
         if self.stopped:
             out.append(f"{self.stopped} of {len(self.results)} stopped early")
             out += [str(each) for each in self.agreement]
@@ -144,8 +146,8 @@ class Summary:
             out.append(f"Ended: {self.ended}{cut}; a larger one goes on from here.")
         elif self.missing:
             out.append(
-                f"Stopped: {self.missing} of {len(self.sweep.specs)} trials are left; give the "
-                "same command again to go on."
+                f"Stopped: {self.missing} of {count(len(self.sweep.specs), 'trial')} left; give "
+                "the same command again to go on."
             )
         return out
 
@@ -158,6 +160,8 @@ class Summary:
 
     def _next(self) -> list[str]:
         method, grid = self.sweep.method, self.sweep.grid
+        if self.then:
+            return [f"Going on with {self.then}, around the best"]
         if not self.trained:
             return [f"Next: embedsearch best --method {method}"]
         if not self.beats_untrained:

@@ -17,7 +17,7 @@ def show_ranking(console: Console, method: str, ranking: Mapping[str, Any]) -> N
     group, entries = ranking["group"], ranking["best"]
     show_line(console, f"{method}: best of {count(ranking['points'], 'point')} on {group['name']}")
     show_line(console, f"scores: {group['protocol']}")
-    varying = set(ranking["varying"]) or set(entries[0]["values"])
+    varying = set(ranking["varying"]) or set(_shown(entries[0]))
     told = any(entry["confirmed"] for entry in entries)
     rows = [_row(rank, entry, varying, told) for rank, entry in enumerate(entries, 1)]
     if console.is_terminal:
@@ -25,7 +25,7 @@ def show_ranking(console: Console, method: str, ranking: Mapping[str, Any]) -> N
     else:
         for row in rows:
             _lines(console, row)
-    fixed = {k: v for k, v in entries[0]["values"].items() if k not in varying}
+    fixed = {k: v for k, v in _shown(entries[0]).items() if k not in varying}
     if fixed:
         show_line(console, f"in all of them: {assigned(fixed, sorted(fixed))}")
     for rank, entry in enumerate(entries, 1):
@@ -65,10 +65,15 @@ def _row(rank: int, entry: Mapping[str, Any], varying: Iterable[str], told: bool
         "score": mean_and_spread(entry["scores"], entry["score"], entry["sd"]),
         **kind,
         "untrained": "none" if start is None else f"{start:.2f}",
-        "hyperparameters": assigned(entry["values"], sorted(varying)),
+        "hyperparameters": assigned(_shown(entry), sorted(varying)),
         "seed": ", ".join(str(seed) for seed in entry["seeds"]),
         "run": entry["run_id"],
     }
+
+
+def _shown(entry: Mapping[str, Any]) -> dict[str, Any]:
+    """The values of an entry, and what its batches were divided by."""
+    return {**entry["values"], **entry["division"]}
 
 
 def _tests(scores: Mapping[str, float]) -> str:

@@ -20,6 +20,8 @@ from embedsearch.document import Series, Table, Where
 from embedsearch.records import Scalar
 
 MAX_VALUES = 10_000
+_SHOWN = 6
+"""Of a list's values."""
 
 Positive = Annotated[Decimal, Field(gt=0)]
 
@@ -32,6 +34,13 @@ class Choice:
 
     def holds(self, value: Scalar) -> bool:
         return value in self.values
+
+    def __str__(self) -> str:
+        """A long one in part."""
+        shown = [_written(value) for value in self.values]
+        if len(shown) > _SHOWN:
+            shown = [*shown[:2], "…", f"{shown[-1]} ({len(shown)} values)"]
+        return ", ".join(shown)
 
 
 @dataclass(frozen=True)
@@ -46,6 +55,10 @@ class Range:
     def holds(self, value: Scalar) -> bool:
         is_number = isinstance(value, int | float) and not isinstance(value, bool)
         return is_number and self.low <= float(value or 0) <= self.high
+
+    def __str__(self) -> str:
+        log = ", log" if self.log else ""
+        return f"{_written(self.low)} to {_written(self.high)}{log}"
 
 
 Axis = Choice | Range
@@ -180,6 +193,10 @@ def _absolute(model: type[BaseModel], key: str, form: _Form, where: Where) -> Ax
     if isinstance(low, bool) or not isinstance(low, int | float):
         raise where.error("is no number, and so has no range")
     return Range(low, high, form.log, integer=isinstance(low, int))
+
+
+def _written(value: Scalar) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
 def _limit(steps: Decimal) -> None:

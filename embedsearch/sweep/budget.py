@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from embedsearch.errors import UserError
-from embedsearch.labels import duration
+from embedsearch.labels import count, duration
 from embedsearch.records import Spent
 
 NOTHING = Spent()
@@ -67,7 +67,7 @@ class Budget:
     def left(self, spent: Spent) -> str:
         """In words."""
         if self.trials is not None:
-            return f"{max(0, self.trials - spent.trials)} of {self.trials} trials"
+            return f"{max(0, self.trials - spent.trials)} of {count(self.trials, 'trial')}"
         if self.seconds is not None:
             return f"{duration(max(0, self.seconds - spent.seconds))} of {self.written}"
         rest = max(0, (self.device_seconds or 0) - spent.device_seconds)

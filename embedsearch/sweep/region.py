@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import islice, product
 
 from embedsearch.config import validate
-from embedsearch.document import Where
+from embedsearch.document import COMMAND_LINE, Where
 from embedsearch.methods.base import MethodConfig
 from embedsearch.records import Point, Scalar, content_id
 from embedsearch.sweep.axis import Axis, Choice
@@ -50,6 +50,18 @@ class Region:
     conditions: tuple[Condition, ...]
     notes: Mapping[str, Scalar]
     where: Where
+    fixed: tuple[str, ...] = ()
+    """What varies in the grid, and is settled by the command line."""
+
+    def must_vary(self) -> None:
+        """Raise ``UserError`` where nothing varies, with who is to blame."""
+        if not self.axes and self.fixed:
+            said = ", ".join(self.fixed)
+            raise COMMAND_LINE.error(
+                f"with {said} said there is one point only, and nothing to search: leave one out"
+            )
+        if not self.axes:
+            raise self.where.error("has one point only, so there is nothing to search")
 
     def allows(self, chosen: Mapping[str, Scalar]) -> bool:
         """Whether every condition holds for a choice of one value per axis."""

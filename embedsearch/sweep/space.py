@@ -115,6 +115,7 @@ class Space:
             conditions=laid.conditions,
             notes=notes,
             where=laid.where,
+            fixed=tuple(name for name in layers.grid if name in layers.said),
         )
 
     def _from_preset(self, preset: Preset | None) -> dict[str, Scalar]:

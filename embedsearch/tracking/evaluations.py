@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +31,8 @@ class Record:
         self._store, self._trial = store, trial
         self._run: StoredRun | None = None
         self._kept: set[str] = set()
-        self._look = 0
+        self._before: int | None = None
+        """Looks at the trial, when this one began."""
         self.tasks = 0
         """How many are kept."""
 
@@ -40,22 +41,26 @@ class Record:
         """Empty while nothing is kept."""
         return self._run.run_id if self._run else ""
 
-    def keep(self, found: Mapping[str, Any]) -> None:
+    def keep(self, found: Mapping[str, Any], recalled: Collection[str] = ()) -> None:
         """Put on record what an evaluation has ``found`` so far: the whole as JSON, and what is new
-        of it as scores, ``test/<task>/<score>``, and as a look at the data of each task."""
+        of it as scores, ``test/<task>/<score>``, and as a look at the data of each task but those
+        ``recalled``, whose scores were read off a record."""
         numbers = {to_name(n): v for n, v in _numbers(found).items()}
         new = [(name, value) for name, value in numbers.items() if name not in self._kept]
         data = {_data(task["name"]): task["fingerprint"] for task in found["tasks"]}
+        looks = {name: of for name, of in data.items() if name not in set(map(_data, recalled))}
         store = self._store
         with store.writing():
             run = self._run = self._run or self._begin(found)
             Artifacts(store, run).put_json(_FILE, found)
-            store.log(run.run_id, metrics=[(*each, 0) for each in new], tags=data)
+            store.log(run.run_id, metrics=[(*each, 0) for each in new], tags=looks)
             store.client.set_terminated(run.run_id)
             if self._trial:
-                self._look = self._look or looks_of(store, self._trial) + 1
-                metrics = [(*each, self._look - 1) for each in new]
-                tags = {**data, f"{PREFIX}looks": str(self._look)}
+                if self._before is None:
+                    self._before = looks_of(store, self._trial)
+                look = self._before + bool(looks)
+                metrics = [(*each, max(0, look - 1)) for each in new]
+                tags = {**data, f"{PREFIX}looks": str(look)}
                 store.log(self._trial, metrics=metrics, tags=tags)
         self._kept |= numbers.keys()
         self.tasks = len(found["tasks"])
@@ -101,12 +106,12 @@ def illustrate(store: Store, record: str, figures: Sequence[Path]) -> None:
 
 
 def looks_of(store: Store, run_id: str) -> int:
-    """How many evaluations of one trial are on record."""
+    """How often one trial was scored on test sets."""
     return int(store.tags(run_id).get(f"{PREFIX}looks", "0"))
 
 
 def looks(store: Store) -> Counter[str]:
-    """How often each task was looked at, over all encoders of the store."""
+    """How often each task was scored, over all encoders of the store."""
     seen: Counter[str] = Counter()
     for run in store.search(EXPERIMENT, kind="evaluation"):
         tags = (tag.removeprefix(_DATA) for tag in run.tags if tag.startswith(_DATA))

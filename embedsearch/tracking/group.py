@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from embedsearch.labels import count
 from embedsearch.records import TrialSpec, content_id
 
 DEV_PROTOCOL = "spearman of cosine, x100"
@@ -53,5 +54,5 @@ class Group:
     def __str__(self) -> str:
         return (
             f"dev {self.dev}, backbone {self.backbone}, corpus {self.corpus}, "
-            f"{self.total_steps} steps"
+            f"{count(self.total_steps, 'step')}"
         )

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
 from embedsearch.errors import UserError
-from embedsearch.records import Point, Scalar, Spent, Status, Sweep, TrialResult, TrialSpec
+from embedsearch.records import Point, Scalar, Status, Sweep, TrialResult, TrialSpec
 from embedsearch.tracking import runs
 from embedsearch.tracking.artifacts import CHECKPOINT_FOLDER, SIMILARITIES, Artifacts
 from embedsearch.tracking.group import Group
@@ -18,12 +17,10 @@ from embedsearch.tracking.liveness import is_alive
 from embedsearch.tracking.ranking import Ranking, Trial, rank
 from embedsearch.tracking.store import Store
 from embedsearch.tracking.stored import PREFIX, SPEC_ID, StoredRun
+from embedsearch.tracking.sweeps import Sweeps
 
 _OF_LATE = 500
 """Trials that tell how long a step takes."""
-
-_OPEN = (runs.RUNNING, Status.INTERRUPTED)
-"""Of trials that did not come to an end."""
 
 _FINAL = [status for status in Status if status.is_final]
 
@@ -45,6 +42,7 @@ class StoreLedger:
 
     def __init__(self, store: Store) -> None:
         self._store = store
+        self.sweeps = Sweeps(store)
 
     def results(self, specs: Sequence[TrialSpec]) -> Mapping[str, TrialResult]:
         """The final results by spec id, without their curves; one search per comparable group."""
@@ -75,20 +73,6 @@ class StoreLedger:
             if run.tags[runs.STATUS] != runs.RUNNING
             or not is_alive(self._store, run.tags[runs.HOLDER])
         ]
-
-    def members(self, sweep: Sweep) -> tuple[list[str], Spent]:
-        """The ids of the specs that a sweep has tried, in their order, and what it has cost: the
-        trials it brought to an end, and the time as last written down.
-        """
-        ids: dict[str, None] = {}
-        spent, ended = Spent(), 0
-        for run in reversed(self._store.search(sweep.method, kind="sweep", sweep_id=sweep.id)):
-            with suppress(OSError, ValueError):  # killed before it was written
-                ids |= dict.fromkeys(Artifacts(self._store, run).get_json("sweep.json")["specs"])
-            spent = max(spent, runs.to_spent(run), key=lambda spent: spent.device_seconds)
-            held = self._store.search(sweep.method, kind="trial", holder=run.run_id)
-            ended += sum(trial.tags[runs.STATUS] not in _OPEN for trial in held)
-        return list(ids), replace(spent, trials=ended)
 
     def curves(self, method: str, spec_ids: Collection[str]) -> dict[str, dict[int, float]]:
         """Dev scores by step, of those trials that have any."""
@@ -137,11 +121,11 @@ class StoreLedger:
         filters. Without any such trial the ranking has no entries.
         """
         trials = self.trials(method, preset=preset, backbone=backbone)
-        points = {trial.point_id for trial in trials if grid in trial.grids}
+        points = {trial.point for trial in trials if grid in trial.grids}
         trials = [
             trial
             for trial in trials
-            if grid is None or grid in trial.grids or (trial.confirms and trial.point_id in points)
+            if grid is None or grid in trial.grids or (trial.confirms and trial.point in points)
         ]
         return rank(trials).top(top)
 
@@ -175,25 +159,6 @@ class StoreLedger:
         Raises ``UserError`` when no trial, or more than one, has such an id.
         """
         return self.spec(run_id).point
-
-    def unfinished(self, method: str, grid: str) -> list[Mapping[str, Scalar]]:
-        """The notes of the sweeps of a grid that did not reach their end, the latest first."""
-        found = self._store.search(method, kind="sweep", grid=grid)
-        return [
-            json.loads(run.tags[runs.NOTES])
-            for run in sorted(found, key=lambda run: -run.started_ms)
-            if run.status != "FINISHED"
-        ]
-
-    def earlier(self, method: str, grid: str, setting: str) -> frozenset[str]:
-        """The spec ids of all sweeps of a grid whose notes name the same ``setting``."""
-        found: set[str] = set()
-        for run in self._store.search(method, kind="sweep", grid=grid):
-            if json.loads(run.tags[runs.NOTES]).get("setting") != setting:
-                continue
-            with suppress(OSError, ValueError):  # killed before it was written
-                found |= set(Artifacts(self._store, run).get_json("sweep.json")["specs"])
-        return frozenset(found)
 
     def export(self, run_id: str, target: Path) -> None:
         """Copy a trial's checkpoint to ``target``, whole or not at all.

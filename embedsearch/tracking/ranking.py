@@ -43,6 +43,18 @@ class Trial:
     spec_id: str = ""
     device_seconds: float = 0.0
     """What it cost, whatever became of it."""
+    division: Mapping[str, Scalar] = field(default_factory=dict)
+    """What its batches were divided by; empty where they were whole."""
+
+    @property
+    def shown(self) -> dict[str, Scalar]:
+        """What tells it from the trials of other points."""
+        return {**self.values, **self.division}
+
+    @property
+    def point(self) -> tuple[Any, ...]:
+        """What its seeds share: to divide the batches makes other trials of the same values."""
+        return self.point_id, *sorted(self.division.items())
 
     @property
     def confirms(self) -> bool:
@@ -99,6 +111,7 @@ class Entry:
             "score": self.mean,
             **{name: value for name, (value, _) in numbers.items()},
             "values": dict(leader.values),
+            "division": dict(leader.division),
             "confirmed": bool(self.fresh),
             "search_scores": searched,
             "seeds": [trial.seed for trial in self.counted],
@@ -120,7 +133,7 @@ class Ranking:
     points: int = 0
     """How many points the group has; ``entries`` may be its top only."""
     varying: frozenset[str] = frozenset()
-    """The hyperparameters in which the group's points differ."""
+    """The hyperparameters, and the divisions of batches, in which the group's points differ."""
     others: tuple[tuple[Group, int], ...] = ()
     """The other groups, with their numbers of points, largest first."""
     unscored: int = 0
@@ -161,12 +174,12 @@ def rank(trials: Iterable[Trial], group_key: str | None = None) -> Ranking:
     key = group_key or (latest.group.key if latest else "")
     groups = {k: list(g) for k, g in groupby(sorted(scored, key=_group_key), key=_group_key)}
     chosen = _entries(groups.pop(key, []))
-    others = [(g[0].group, len({trial.point_id for trial in g})) for g in groups.values()]
+    others = [(g[0].group, len({trial.point for trial in g})) for g in groups.values()]
     return Ranking(
         group=chosen[0].leader.group if chosen else None,
         entries=chosen,
         points=len(chosen),
-        varying=_varying([entry.leader.values for entry in chosen]),
+        varying=_varying([entry.leader.shown for entry in chosen]),
         others=tuple(sorted(others, key=lambda pair: -pair[1])),
         unscored=len(found) - len(scored),
         tied=sum(_is_tie(chosen[0], entry) for entry in chosen),
@@ -216,10 +229,10 @@ def _group_key(trial: Trial) -> str:
 
 def _entries(trials: Sequence[Trial]) -> tuple[Entry, ...]:
     """Points, best first; of a seed that ran twice (on other threads, say) the latest counts."""
-    latest = {(t.point_id, t.seed): t for t in sorted(trials, key=lambda t: t.ended)}
-    by_point: dict[str, list[Trial]] = {}
+    latest = {(t.point, t.seed): t for t in sorted(trials, key=lambda t: t.ended)}
+    by_point: dict[tuple[Any, ...], list[Trial]] = {}
     for trial in sorted(latest.values(), key=lambda t: (-(t.score or 0), t.seed)):
-        by_point.setdefault(trial.point_id, []).append(trial)
+        by_point.setdefault(trial.point, []).append(trial)
     entries = [Entry(tuple(group)) for group in by_point.values()]
     return tuple(sorted(entries, key=lambda entry: (not entry.fresh, -entry.mean)))
 

@@ -148,7 +148,8 @@ def to_trial(run: StoredRun, checkpoint: str | None) -> Trial:
     """A trial's run as an entry of a ranking."""
     tags, metrics = run.tags, run.metrics
     values = values_of(run)
-    around = {name: values.pop(name, None) for name in (*_SETTINGS, *_DIVISION, *_SOURCES)}
+    around = {name: values.pop(name, None) for name in (*_SETTINGS, *_SOURCES)}
+    division = {name: values.pop(name) for name in _DIVISION if name in values}
     step = metrics.get(STEP)
     return Trial(
         run_id=run.run_id,
@@ -172,6 +173,7 @@ def to_trial(run: StoredRun, checkpoint: str | None) -> Trial:
         tests=test_scores(run),
         spec_id=tags[SPEC_ID],
         device_seconds=metrics.get(DEVICE_SECONDS, 0.0),
+        division=division,
     )
 
 

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import os
-import re
 import time
-import urllib.error
-import urllib.request
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
-from http.client import HTTPException
 from itertools import islice
 from pathlib import Path
 from typing import Any, Self
-from urllib.parse import unquote
 
 from filelock import FileLock
 
 from embedsearch.errors import UserError
+from embedsearch.tracking import address as addresses
 from embedsearch.tracking import database as tables
 from embedsearch.tracking.stored import SPEC_ID, Query, StoredRun
 
@@ -49,14 +45,15 @@ class Store:
     ) -> Self:
         """The store at ``uri`` (a server, ``sqlite:///…``, a folder or a ``.db`` file), else where
         ``MLFLOW_TRACKING_URI`` says, else in ``root``. ``storage`` lies beside it by default.
+        Raises ``UserError`` for an address of another kind.
         """
         address = uri or os.environ.get("MLFLOW_TRACKING_URI") or str(root)
-        database = _database(address)
+        database = addresses.database(address)
         beside = root if database is None else database.parent
         return cls(address, database, storage or beside.absolute().parent / ".embedsearch")
 
     def __str__(self) -> str:
-        return str(self.database or _public(self.uri))
+        return str(self.database or addresses.public(self.uri))
 
     @property
     def artifacts(self) -> Path | None:
@@ -101,7 +98,7 @@ class Store:
         time: two first openings at once would each try to make the tables.
         """
         if self.database is None:
-            _check_server(self.uri)
+            addresses.must_answer(self.uri)
         elif not self.exists:
             with self.writing(), self.explained():
                 if not self.exists:
@@ -221,41 +218,6 @@ class Store:
                 f"can't {doing} the store {self}: {reason}; {hint} another one with --store or "
                 "MLFLOW_TRACKING_URI"
             ) from error
-
-
-def _database(address: str) -> Path | None:
-    scheme, separator, rest = address.partition("://")
-    if not separator:
-        path = Path(address)
-    elif scheme == "file":
-        path = Path(unquote(rest))
-    elif scheme.partition("+")[0] == "sqlite":
-        return Path(unquote(rest[1:].partition("?")[0])).absolute()
-    else:
-        return None
-    return (path if path.suffix == ".db" else path / "mlflow.db").absolute()
-
-
-def _check_server(uri: str) -> None:
-    """Fail at once where nothing answers: MLflow's own requests try for minutes."""
-    if not uri.startswith(("http://", "https://")):
-        return
-    address = _public(uri)
-    try:
-        with urllib.request.urlopen(f"{address.rstrip('/')}/health", timeout=10):
-            pass
-    except urllib.error.HTTPError:
-        pass  # something answers
-    except (OSError, HTTPException, ValueError) as error:
-        raise UserError(
-            f"no MLflow server answers at {address} ({error}); start it, or name another store "
-            "with --store or MLFLOW_TRACKING_URI"
-        ) from error
-
-
-def _public(uri: str) -> str:
-    """Without a user's name and password."""
-    return re.sub(r"//[^/@]*@", "//", uri)
 
 
 def _client(uri: str) -> Any:

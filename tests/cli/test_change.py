@@ -43,7 +43,7 @@ def test_a_grown_and_shrunk_grid_runs_its_new_points(run: Run) -> None:
     code, out, err = run(*SWEEP)
     assert code == 0, err
     assert "3 trials, 2 known, 1 to run" in out
-    assert f"{SINCE}: 1 new, 1 earlier ones no longer in it" in out
+    assert f"{SINCE}: 1 new, 1 earlier one no longer in it" in out
     assert out.count("(untrained") == 1, "one trial ran"
     space(0.1)
     assert f"{SINCE}: 3 earlier ones no longer in it" in run(*PLAN)[1]

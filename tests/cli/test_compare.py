@@ -156,8 +156,19 @@ def test_importance_or_why_not(run: Run, store: Store) -> None:
 
 def test_a_figure(run: Run, store: Store, tmp_path: Path) -> None:
     searched(store, "scd", 60, 61, 62)
-    assert run("compare", "scd", "--figure", "all.png")[0] == 0
+    code, out, _ = run("compare", "scd", "--figure", "all.png")
+    assert code == 0 and out.endswith("figure: all.png\n")
     assert (tmp_path / "all.png").read_bytes().startswith(b"\x89PNG")
+    assert json.loads(run("compare", "scd", "--figure", "ALL.PNG", "--json")[1])
+
+
+@pytest.mark.parametrize("name", ["all.txt", "all", "all.xyz"])
+def test_a_figure_is_a_png_by_name_too(name: str, run: Run, store: Store, tmp_path: Path) -> None:
+    searched(store, "scd", 60, 61, 62)
+    code, out, err = run("compare", "scd", "--figure", name)
+    assert (code, out) == (2, "")
+    assert f"{name}: figures are written as PNG, give a name that ends in .png\n" in err
+    assert not (tmp_path / name).exists()
 
 
 def test_nothing_to_compare_is_one_sentence(run: Run) -> None:

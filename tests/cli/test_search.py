@@ -1,6 +1,7 @@
 """Searching, stopping and paying, as a user gives it; without Ray's seconds."""
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -74,6 +75,20 @@ def test_a_searcher_learns_from_other_sweeps_unless_it_is_cold(run: Run) -> None
     assert "0 earlier trials known to it\n" in out
 
 
+def test_another_space_or_setting_is_a_search_of_its_own_and_said(run: Run) -> None:
+    new = "a new search: an earlier one of grid list by tpe is in the store, where "
+    assert new not in run(*TPE, "--max-trials", "2")[1]
+    assert new not in run(*TPE, "--max-trials", "2")[1]
+    assert f"{new}seed was 0 and is 1\n" in run(*TPE, "--max-trials", "1", "--seed", "1")[1]
+    out = run(*TPE, "--max-trials", "1", "temperature=0.5")[1]
+    assert f"{new}temperature was 1.0 and is 0.5\n" in out, "the search most like it"
+    Path("search_spaces/scd.yaml").write_text(SPACE.replace("alpha: [0.001, ", "alpha: ["))
+    code, out, err = run("plan", *TPE[1:], "--max-trials", "1")
+    assert code == 0 and f"{new}alpha was 0.001, 0.01, 0.1 and is 0.01, 0.1\n" in out, err
+    assert new not in run("plan", *TPE[1:], "--max-trials", "1", "--search-seed", "3")[1]
+    assert new not in run("plan", *TPE[1:], "--max-trials", "1", "--search", "gp")[1]
+
+
 def test_interrupted_it_runs_first_what_did_not_end(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -84,7 +99,7 @@ def test_interrupted_it_runs_first_what_did_not_end(
     with monkeypatch.context() as patch:
         patch.setattr(search, "run_trials", stop)
         code, out, _ = run(*TPE, "--max-trials", "2")
-    assert code == 130 and "1 of 1 trials are left" in out
+    assert code == 130 and "1 of 1 trial left" in out
     [begun] = Store.open().search("scd", kind="trial")
     code, out, _ = run(*TPE, "--max-trials", "2")
     assert code == 0 and "1 trial of at most 2, 0 known" in out
@@ -127,11 +142,13 @@ def test_a_budget_of_trials_is_of_all_its_commands(run: Run) -> None:
     command = ("sweep", "scd", "--grid", "list", "--preset", "tiny.yaml", "--budget")
     code, out, _ = run(*command, "2trials")
     assert code == 0 and "budget: 2 of 2 trials left" in out
+    assert "2/2 done" in out and "/9 done" not in out
     assert "Ended: the budget of 2trials is spent, 7 trials cut off or not begun" in out
     code, out, _ = run(*command, "2trials")
     assert code == 0 and "budget: 0 of 2 trials left" in out and "done" not in out
     code, out, _ = run(*command, "3trials")
     assert code == 0 and "2 known" in out and out.count("(untrained") == 1
+    assert "3/3 done" in out
     sweeps = Store.open().search("scd", kind="sweep")
     assert max(run.metrics["spent/trials"] for run in sweeps) == 3
     assert all(run.metrics["spent/device_seconds"] > 0 for run in sweeps)
@@ -170,12 +187,22 @@ def test_a_range_wants_an_end(run: Run) -> None:
     assert code == 0 and "Best of 3" in out
 
 
+@pytest.mark.parametrize("budget", ["--max-trials=1", "--budget=1trial"])
+def test_one_is_not_said_as_many(budget: str, run: Run) -> None:
+    for search_by in ("tpe", "random"):
+        words = (*TPE[:4], "--search", search_by, "--preset", "tiny.yaml", "--steps=1", budget)
+        said = [run(*words)[1], run("plan", *words[1:])[1]]
+        assert all(re.search(r"\b1 (of 1 )?trial\b", text) for text in said), said
+        assert not re.search(r"\b1 [a-z ]*(trials|points|steps|duplicates)\b", "".join(said)), said
+
+
 def test_coarse_then_fine_in_one_command(run: Run) -> None:
     command = ("sweep", "scd", "--grid", "list-then-near", "--preset", "tiny.yaml")
     code, out, err = run(*command)
     assert code == 0, err
     assert "scd list: 9 trials" in out and "scd near: 2 trials" in out
     assert "around the best of list" in out
+    assert out.count("Going on with near, around the best\n") == 1
     found = json.loads(run(*command, "--json")[1])
     assert found["grid"] == "near" and found["before"][0]["grid"] == "list"
     assert "scd near: 2 trials" in run("plan", *command[1:])[1]

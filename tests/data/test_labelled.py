@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
-from embedsearch.data.labelled import Latin1, collect, read_classes, read_parallel, read_table
+from embedsearch.data.labelled import (
+    Header,
+    Latin1,
+    collect,
+    read_classes,
+    read_parallel,
+    read_table,
+)
 from embedsearch.errors import UserError
 
 
@@ -68,6 +76,32 @@ def test_tables_with_the_label_first_or_last(tmp_path: Path) -> None:
     assert list(read_table(last, "last")) == [("1", "a good film .")]
     with pytest.raises(UserError, match=r"bad.tsv, line 2: no label"):
         list(read_table(put(tmp_path / "bad.tsv", "1\tx\nno tab\n"), "first"))
+
+
+@pytest.mark.parametrize(
+    ("header", "label"),
+    [("label\ttext", "first"), ("Intent\t utterance ", "first"), ("sentence\tlabel", "last")],
+)
+def test_a_header_is_no_example(
+    header: str, label: Literal["first", "last"], tmp_path: Path
+) -> None:
+    file = put(tmp_path / "a.tsv", f"\ufeff{header}\n1\t2\n{header}\n")
+    with pytest.warns(Header, match=r"a\.tsv has a header, which is no example"):
+        rows = list(read_table(file, label))
+    assert rows[0] == (("1", "2") if label == "first" else ("2", "1"))
+    assert len(rows) == 2, "the same words further down are an example"
+
+
+def test_a_header_the_other_way_round_is_refused(tmp_path: Path) -> None:
+    """Else the texts would be the labels."""
+    file = put(tmp_path / "a.tsv", "sentence\tlabel\na film\t1\n")
+    with pytest.raises(UserError, match=r"a\.tsv, line 1: by its header the label is not first"):
+        list(read_table(file, "first"))
+
+
+@pytest.mark.parametrize("line", ["label\ta text", "text\ttext", "label\ttext\tmore", "1\tlabel"])
+def test_what_only_looks_like_a_header_is_an_example(line: str, tmp_path: Path) -> None:
+    assert len(list(read_table(put(tmp_path / "a.tsv", f"{line}\n1\tx\n"), "first"))) == 2
 
 
 def test_the_same_content_has_the_same_fingerprint(tmp_path: Path) -> None:

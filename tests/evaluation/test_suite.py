@@ -99,6 +99,15 @@ def test_a_file_that_is_not_utf_8_is_said_to_be_read_as_latin_1(tmp_path: Path) 
     assert flat.outcome.notes[-1] == "mine.tsv is not UTF-8, read as latin-1"
 
 
+def test_a_header_of_a_table_is_no_label_and_said(tmp_path: Path) -> None:
+    file = tmp_path / "mine.tsv"
+    file.write_text("label\ttext\n1\ta cat\n2\ta dog\n1\tcats\n2\tdogs\n")
+    [chosen] = choose([f"clustering:{file}"], None)
+    assert isinstance(chosen, Chosen) and "text" not in chosen.task.texts()
+    flat = chosen.run(Subject(lambda texts: np.eye(len(texts), dtype=np.float32), never))
+    assert flat.outcome.notes[-1] == "mine.tsv has a header, which is no example"
+
+
 def never() -> Encoder:
     raise AssertionError("embeddings are enough")
 

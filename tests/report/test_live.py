@@ -43,6 +43,14 @@ def test_sweeps_of_one_command_are_counted_together_under_given_names() -> None:
     assert view.names[SPECS[1].id] == "alpha=0.2"
 
 
+def test_a_budget_of_trials_is_what_there_is_to_do() -> None:
+    view = Board(Console(), 1, seconds_per_trial=30)
+    view.sweep_started(replace(SWEEP, limit=2), {SPECS[0].id: ended(SPECS[0], 51.0)})
+    assert view.line().startswith("1/2 done") and view.seconds_left == 30
+    assert replace(SWEEP, limit=9).most == 3
+    assert replace(SWEEP, axes=("alpha",), limit=9).most == 9
+
+
 def test_a_trial_that_ended_is_kept_in_brief() -> None:
     """A sweep may be long: what its steps and its dev pairs were is in the store."""
     view = Board(Console(), 1)

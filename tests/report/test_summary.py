@@ -1,6 +1,7 @@
 """How a sweep says that it ended."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 from embedsearch.records import Status, Sweep, TrialResult
@@ -25,6 +26,12 @@ def test_best_beside_the_untrained_score() -> None:
     )
     assert said.endswith("Next: python -m embedsearch.sweep scd --grid fine")
     assert found.exit_code() == 0
+
+
+def test_a_grid_that_the_command_goes_on_with_is_not_for_the_reader_to_run() -> None:
+    for scores in ((51.0, 53.0, 52.0), (49.0, 48.0, 49.5)):
+        said = text(replace(summary(*scores), then="fine"))
+        assert said.endswith("\nGoing on with fine, around the best") and "python -m" not in said
 
 
 def test_a_trial_alone_needs_no_name() -> None:
@@ -66,7 +73,7 @@ def test_a_one_trial_sweep_with_nan_has_no_best() -> None:
 
 def test_stopped_says_how_to_go_on() -> None:
     found = summary(51.0)
-    assert "Stopped: 2 of 3 trials are left; give the same command again to go on." in text(found)
+    assert "Stopped: 2 of 3 trials left; give the same command again to go on." in text(found)
     assert found.exit_code() == 130
 
 

@@ -9,8 +9,9 @@ from embedsearch.report.tables import mean_and_spread, show_ranking
 def entry(score: float, **fields: Any) -> dict[str, Any]:
     return {
         "score": score, "sd": None, "start_score": 50.0, "checkpoint": "/store/checkpoint",
-        "values": {"lambda": 0.01, "alpha": 0.1, "pooling": "[cls]"}, "seeds": [0],
-        "scores": [score], "run_id": "a" * 32, "why": {}, "tests": {}, "confirmed": False, **fields,
+        "values": {"lambda": 0.01, "alpha": 0.1, "pooling": "[cls]"}, "division": {},
+        "seeds": [0], "scores": [score], "run_id": "a" * 32, "why": {}, "tests": {},
+        "confirmed": False, **fields,
     }  # fmt: skip
 
 
@@ -41,6 +42,14 @@ def test_plain_lines() -> None:
     assert f"\nrun: {'a' * 32}\n" in text
     assert "checkpoint of 1: /store/checkpoint\n" in text
     assert "tie" not in text
+
+
+def test_what_batches_were_divided_by_stands_beside_the_values() -> None:
+    divided = entry(62.0, division={"chunk_size": 16})
+    text = shown(ranking(divided, entry(61.0), varying=["alpha", "chunk_size"]))
+    assert "hyperparameters: alpha=0.1 chunk_size=16\n" in text
+    assert "hyperparameters: alpha=0.1\n" in text
+    assert "in all of them: chunk_size=16 " in shown(ranking(divided, divided))
 
 
 def test_a_table_on_a_terminal() -> None:

@@ -1,11 +1,12 @@
 """Trials that no node takes: what is said of it, and when it ends."""
 
 import time
-from collections.abc import Mapping
+from types import SimpleNamespace
 
 import pytest
 
 from embedsearch.errors import UserError
+from embedsearch.sweep.search import placement
 from embedsearch.sweep.search.placement import Nodes, Patience, Watch, slots
 
 GPU = {"CPU": 1.0, "GPU": 1.0}
@@ -22,7 +23,7 @@ class Clock:
 
 
 def watch_for(
-    nodes: list[Nodes], clock: Clock, seconds: int, wanted: Mapping[str, float] = GPU
+    nodes: list[Nodes], clock: Clock, seconds: int, processes: int = 1
 ) -> list[tuple[int, str]]:
     """When what is said, with ``nodes`` as they are in each minute."""
     said: list[tuple[int, str]] = []
@@ -31,7 +32,10 @@ def watch_for(
     def now() -> Nodes:
         return nodes[min(int((clock.now - begun) // 60) - 1, len(nodes) - 1)]
 
-    watch = Watch(wanted, Patience(), now, lambda text: said.append((int(clock.now - begun), text)))
+    def say(text: str) -> None:
+        said.append((int(clock.now - begun), text))
+
+    watch = Watch(GPU, processes, Patience(), now, say)
     for _ in range(seconds):
         clock.now += 1
         watch.look(running=False)
@@ -66,9 +70,34 @@ def test_others_are_not_waited_for_for_ever(clock: Clock) -> None:
         watch_for([TAKEN], clock, 50_000)
 
 
+def test_ranks_that_the_nodes_have_no_room_for_are_named_and_end_it(clock: Clock) -> None:
+    node = {"CPU": 2.0, "GPU": 1.0}
+    with pytest.raises(UserError, match=r"600 s no .* wants 4 processes of 1 CPU and 1 GPU, "):
+        watch_for([Nodes([node] * 3, node)], clock, 700, processes=4)
+    said = watch_for([Nodes([node] * 3, node)], clock, 100, processes=4)
+    assert said[0][1].endswith("the nodes have room for 3 of its 4 processes")
+    said = watch_for([Nodes([node] * 4, {"CPU": 8.0, "GPU": 3.0})], clock, 1000, processes=4)
+    assert "8 of 8 CPU and 3 of 4 GPU are free" in said[0][1], "they may be spread over nodes"
+
+
+def test_ranks_run_once_they_have_their_places(monkeypatch: pytest.MonkeyPatch) -> None:
+    """To Tune their trial runs while they wait."""
+    looks: list[bool] = []
+    monkeypatch.setattr(Watch, "look", lambda watch, running: looks.append(running))
+    of_tune = placement.watching(GPU, 2, Patience())
+
+    def look(ranks: int, status: str, placed: bool) -> bool:
+        monkeypatch.setattr(placement, "are_placed", lambda processes: placed and processes == 2)
+        of_tune.on_step_end(0, [SimpleNamespace(status=status, config={"spec": {"ranks": ranks}})])
+        return looks[-1]
+
+    assert look(2, "RUNNING", placed=True) and not look(2, "RUNNING", placed=False)
+    assert look(1, "RUNNING", placed=False) and not look(2, "PENDING", placed=True)
+
+
 def test_a_trial_that_runs_begins_the_minute_anew(clock: Clock) -> None:
     said: list[str] = []
-    watch = Watch(GPU, Patience(), lambda: NONE_LEFT, said.append)
+    watch = Watch(GPU, 1, Patience(), lambda: NONE_LEFT, said.append)
     for second in range(2000):
         clock.now += 1
         watch.look(running=second % 59 == 0)

@@ -163,6 +163,25 @@ def test_what_is_gone_on_with_may_report(region: Region) -> None:
     assert proposals.next("another") is None
 
 
+@pytest.mark.parametrize("method", ["tpe", "gp"])
+def test_what_is_gone_on_with_teaches_when_it_ends(method: str, region: Region) -> None:
+    """By its result; one that is stopped by its curve, which begins at its start."""
+    specs = [spec_of(point) for point in region.points().points[:3]]
+    proposals = Proposals(region, spec_of, method, 0, members=specs, again=specs)
+    for name, end in zip("abc", (Status.FINISHED, None, Status.FAILED), strict=True):
+        spec = proposals.next(name)
+        assert spec is not None
+        for evaluation, told in ((0, 50.0), (1, 51.0), (0, 50.0)):
+            proposals.reported(name, evaluation, told)
+        proposals.ended(name, end and result(spec, end))
+    finished, stopped, failed = proposals._study.trials
+    assert (finished.state.name, finished.value) == ("COMPLETE", score(specs[0]))
+    assert stopped.state.name == ("PRUNED" if method == "tpe" else "COMPLETE")
+    assert stopped.intermediate_values == {0: 50.0, 1: 51.0}
+    assert method == "tpe" or stopped.value == 51.0
+    assert failed.state.name == "FAIL"
+
+
 def test_points_that_cannot_run_are_passed_over(region: Region) -> None:
     def picky(point: Point) -> TrialSpec:
         if point.values["alpha"] == 1:
@@ -173,8 +192,12 @@ def test_points_that_cannot_run_are_passed_over(region: Region) -> None:
 
 
 def test_one_point_is_nothing_to_search(make_space: MakeSpace) -> None:
-    region = make_space(LISTED).region("g", overrides={"alpha": "1", "r_a": "0", "r_b": "0.1"})
-    with pytest.raises(UserError, match="nothing to search"):
+    said = {"alpha": "1", "r_a": "0", "r_b": "0.1", "width": "8"}
+    region = make_space(LISTED).region("g", overrides=said)
+    with pytest.raises(UserError, match=r"^command line: with alpha, r_a, r_b said there is one"):
+        Proposals(region, spec_of, "tpe", 0)
+    region = make_space("grids:\n  g: {}\n").region("g", overrides={"width": "8"})
+    with pytest.raises(UserError, match=r"yaml, line \d+, grids.g: has one point only"):
         Proposals(region, spec_of, "tpe", 0)
 
 
@@ -187,5 +210,5 @@ def test_no_such_search(name: str, reason: str) -> None:
 def test_a_missing_package_is_said_before_anything_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     """Optuna asks for it at the first proposal that learns from another."""
     monkeypatch.setitem(sys.modules, "cmaes", None)
-    with pytest.raises(UserError, match=r"--search cmaes needs another package: .*; pip install"):
+    with pytest.raises(UserError, match=r"cmaes needs another package: .*embedsearch\[search\]"):
         sampler("cmaes", 0)

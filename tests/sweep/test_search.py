@@ -155,6 +155,18 @@ def test_a_trial_waits_for_what_others_hold_and_says_so(
     assert result.status is Status.FINISHED
 
 
+@pytest.mark.parametrize("error", [UserError("the store is full"), KeyError("a slip of ours")])
+def test_an_error_of_ours_is_shown_as_what_it_is(
+    error: Exception, ray: Mapping[str, float], make_setting: Make, place: Place
+) -> None:
+    def fail() -> None:
+        raise error
+
+    with pytest.raises(type(error)) as raised:
+        search.run_trials(specs(make_setting, (0.1, 0.2)), place, CLUSTER, Notes(then=fail))
+    assert raised.value is error
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_ends_it_cleanly(
     number: int, ray: Mapping[str, float], make_setting: Make, place: Place

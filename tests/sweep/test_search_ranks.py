@@ -3,13 +3,14 @@
 import os
 import signal
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from embedsearch import remains
+from embedsearch.errors import UserError
 from embedsearch.place import Place
 from embedsearch.records import Measurement, Status, TrialSpec
 from embedsearch.sweep import search
@@ -17,6 +18,18 @@ from tests.conftest import make_point
 from tests.sweep.test_search import BEFORE, Notes, listeners
 
 CLUSTER = search.Cluster(cpus_per_trial=2)
+
+
+@dataclass(frozen=True)
+class _OfTwo(search.Cluster):
+    """One whose trials are of two processes without a GPU."""
+
+    @property
+    def processes(self) -> int:
+        return 2
+
+
+TWO = _OfTwo(cpus_per_trial=2)
 
 
 def kill_a_rank() -> None:
@@ -46,6 +59,25 @@ class Killer(Notes):
         if measurement.step == self.step:
             self.step = -1
             kill_a_rank()
+
+
+@pytest.mark.slow
+def test_ranks_wait_for_what_others_hold_and_say_so(
+    make_setting: Callable[..., Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    spec = make_setting(ranks=2, threads=2).spec(make_point())
+    place = Place(tmp_path / "storage")
+    waiting = replace(TWO, patience=search.Patience(notice_s=4, busy_s=15))
+    with search.connected(TWO) as resources:
+        import ray
+
+        holder = ray.remote(num_cpus=resources["CPU"] - 1)(Notes).remote()
+        ray.get(holder.__ray_ready__.remote())
+        with pytest.raises(
+            UserError, match=r"wants 2 processes of 1 CPU, and 0\.999 of .* CPU are"
+        ):
+            search.run_trials([spec], place, waiting, Notes())
+        assert "s no trial has started: each wants 2 processes" in capsys.readouterr().err
 
 
 @pytest.mark.slow

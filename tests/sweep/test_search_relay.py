@@ -5,11 +5,13 @@ from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from embedsearch.place import Place
 from embedsearch.records import Measurement, Status, Sweep, TrialResult, TrialSpec
 from embedsearch.sweep.budget import Meter
 from embedsearch.sweep.search import Proposals
-from embedsearch.sweep.search.adapters import as_text, callback, spec_of
+from embedsearch.sweep.search.adapters import as_text, callback, spec_of, stopper
 from embedsearch.sweep.search.relay import Relay
 from tests.conftest import make_point
 from tests.sweep import test_proposals
@@ -69,6 +71,23 @@ def test_a_stopped_trial_is_told_with_its_history(make_setting: Make, tmp_path: 
     [told] = ends.results
     assert [m.step for m in told.history] == [2] and told.status is Status.STOPPED
     assert relay.results == {spec.id: told.brief} and not relay.curves
+
+
+def test_an_error_of_ours_is_kept_and_ends_the_sweep(make_setting: Make, tmp_path: Path) -> None:
+    """Tune makes another error of it, or takes it for one of the trial."""
+
+    class Broken(Ends):
+        def trial_ended(self, spec: TrialSpec, result: TrialResult) -> None:
+            raise KeyError(spec.id)
+
+    spec = make_setting().spec(make_point())
+    relay = Relay(Broken(), Meter(1), Place(tmp_path), [spec])
+    stop = stopper(relay)
+    relay.started(spec.id)
+    assert not stop.stop_all()
+    with pytest.raises(KeyError) as raised:
+        callback(relay).on_trial_complete(0, [], spec.id)
+    assert relay.failure is raised.value and stop.stop_all()
 
 
 def test_all_wait_though_earlier_commands_had_others(make_space: MakeSpace, tmp_path: Path) -> None:

@@ -71,6 +71,21 @@ def test_a_trial_s_run_has_its_test_scores_and_they_rank_nothing(store: Store) -
     assert entries[1].leader.tests == {"sts12/all": 40.0, "avg7": 60.0}
 
 
+def test_what_is_read_back_is_no_look(store: Store) -> None:
+    """But it is on record again, and on the trial's own run, where another name had it scored."""
+    record_scores(store, (make_spec(0.1), 61.0))
+    [trial] = store.search("scd", kind="trial")
+    evaluations.Record(store, None).keep(found("sts12"))
+    for looks, tasks in ((0, ["sts12"]), (1, ["sts12", "stsb"])):
+        evaluations.Record(store, trial.run_id).keep(found(*tasks), recalled=["sts12", "sickr"])
+        assert evaluations.looks_of(store, trial.run_id) == looks
+        assert best(store).entries[0].leader.tests["sts12/all"] == 40.0
+    assert evaluations.looks(store) == {"sts12": 1, "stsb": 1}
+    same = ("f" * 16, "cosine")
+    wanted = {"sts12": same, "stsb": same}
+    assert evaluations.known(store, "k" * 16, 1, wanted).keys() == wanted.keys()
+
+
 def test_each_task_goes_on_record_as_it_ends(store: Store) -> None:
     """One run and one look at each, for the trial too, whose scores are all of one step."""
     record_scores(store, (make_spec(0.1), 61.0))

@@ -1,3 +1,4 @@
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -98,6 +99,15 @@ def test_values_come_back_typed(store: Store) -> None:
     assert (leader.seed, leader.group.total_steps) == (0, 20)
 
 
+def test_a_divided_batch_is_told_beside_the_values(store: Store) -> None:
+    spec = make_spec()
+    record_scores(store, (spec, 60.0), (replace(spec, seed=1, chunk_size=1), 61.0))
+    first, second = StoreLedger(store).best("scd", top=9).entries
+    assert first.leader.shown == {**spec.point.values, "chunk_size": 1}
+    assert (first.scores, second.scores) == ((61.0,), (60.0,))
+    assert second.leader.shown == first.leader.values == spec.point.values
+
+
 def test_a_diverged_trial_is_never_the_best(store: Store) -> None:
     spec = make_spec()
     record(Writer(store), make_sweep(spec), {spec.id: make_result(spec, 99.0, Status.DIVERGED)})
@@ -124,10 +134,10 @@ def test_the_centre_of_an_unfinished_sweep(store: Store) -> None:
     writer = Writer(store)
     writer.sweep_started(sweep, {})
     writer.sweep_ended(sweep, {})
-    assert ledger.unfinished("scd", "fine") == [{"centre": 0.1}]
-    assert ledger.unfinished("scd", "coarse") == []
+    assert ledger.sweeps.unfinished("scd", "fine") == [{"centre": 0.1}]
+    assert ledger.sweeps.unfinished("scd", "coarse") == []
     record(Writer(store), sweep, {spec.id: make_result(spec)})
-    assert ledger.unfinished("scd", "fine") == []
+    assert ledger.sweeps.unfinished("scd", "fine") == []
 
 
 def test_seconds_per_step_is_a_median(store: Store) -> None:

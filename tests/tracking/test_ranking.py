@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 from embedsearch.records import CONFIRM
 from embedsearch.tracking.group import Group
 from embedsearch.tracking.ranking import Trial, common_groups, rank
@@ -52,6 +54,17 @@ def test_a_seed_counts_once() -> None:
     again = [trial(0.1, 62.0, ended=1, run_id="first"), trial(0.1, 61.0, ended=2, run_id="then")]
     (entry,) = rank(again).entries
     assert (entry.leader.run_id, entry.scores, entry.sd) == ("then", (61.0,), None)
+
+
+def test_divided_batches_make_another_point() -> None:
+    chunked = trial(0.1, 64.0, seed=1, division={"chunk_size": 16})
+    spread = trial(0.1, 66.0, division={"chunk_size": 16, "ranks": 2})
+    other = Group.of(make_spec(corpus="wiki"))
+    ranking = rank([trial(0.1, 60.0), trial(0.1, 62.0, seed=1), chunked, spread])
+    assert [entry.scores for entry in ranking.entries] == [(66.0,), (64.0,), (62.0, 60.0)]
+    assert ranking.points == 3 and ranking.varying == {"chunk_size", "ranks"}
+    apart = [replace(each, group=other, ended=0) for each in (trial(0.1, 1.0), chunked)]
+    assert rank([trial(0.1, 60.0), *apart]).others == ((other, 2),)
 
 
 def test_a_gap_within_the_seeds_spread_is_a_tie() -> None:

@@ -19,7 +19,7 @@ def test_reading_makes_nothing(tmp_path: Path) -> None:
     assert ledger.running([spec]) == frozenset()
     assert ledger.best("scd").entries == ()
     assert ledger.seconds_per_step("scd") is None
-    assert ledger.unfinished("scd", "fine") == []
+    assert ledger.sweeps.unfinished("scd", "fine") == []
     with pytest.raises(UserError, match="no trial"):
         ledger.point("abcdef")
     assert list(tmp_path.iterdir()) == []
@@ -100,8 +100,18 @@ def test_a_file_that_is_no_database(tmp_path: Path) -> None:
 
 
 def test_a_server_that_does_not_answer() -> None:
-    with pytest.raises(UserError, match="no MLflow server answers"):
+    with pytest.raises(UserError, match=r"answers at http://127.0.0.1:9 \(Connection refused\); "):
         StoreLedger(Store.open("http://127.0.0.1:9")).best("scd")
+
+
+@pytest.mark.parametrize("address", ["postgresql://me:secret@127.0.0.1:1/x", "htp://host:5000"])
+def test_an_address_of_another_kind_is_refused_before_mlflow_tries_it(address: str) -> None:
+    with pytest.raises(UserError) as refused:
+        Store.open(address)
+    assert str(refused.value) == (
+        f"the store {address.replace('me:secret@', '')} can't be opened: give a folder, a .db file "
+        "or the http address of an MLflow server, which may have any database behind it"
+    )
 
 
 def test_a_password_is_not_printed() -> None:

@@ -71,7 +71,9 @@ def test_what_divides_a_batch_is_no_hyperparameter(store: Store) -> None:
     record_scores(store, (spec, 60.0))
     [run] = trials(store)
     assert (run.params["chunk_size"], run.params["ranks"]) == ("16", "2")
-    assert runs.to_trial(run, None).values == spec.point.values
+    trial = runs.to_trial(run, None)
+    assert trial.values == spec.point.values
+    assert trial.division == {"chunk_size": 16, "ranks": 2}
 
 
 def test_a_run_that_a_server_made_twice_is_there_once(

@@ -12,10 +12,8 @@ from matplotlib.ticker import LogLocator
 
 from embedsearch.report.figures.style import INK, TEXT, grid, legend_below, look, panels
 
-_TITLE = (
-    "expected best score of a search (band: nine searches in ten), and, open, the mean of its best "
-    "point under fresh seeds (95 %)"
-)
+_TITLE = "expected best score of a search (band: nine searches in ten)"
+_CONFIRMED = ", and, open, the mean of its best point under fresh seeds (95 %)"
 
 
 def budget_figure(methods: Sequence[Mapping[str, Any]]) -> Figure:
@@ -23,7 +21,8 @@ def budget_figure(methods: Sequence[Mapping[str, Any]]) -> Figure:
     method, as ``Standings.to_json`` has them. Beside the end of a search stands the mean of its
     best point under fresh seeds, where it is confirmed, with its interval.
     """
-    figure, row = panels(2, 9, 4.6, _TITLE)
+    open_marks = _CONFIRMED if any(one["confirmed"] for one in methods) else ""
+    figure, row = panels(2, 9, 4.6, _TITLE + open_marks)
     hours = [one["device_seconds_a_trial"] / 3600 for one in methods]
     sides = {"finished trials": [1.0] * len(methods), "device-hours": hours}
     for axes, (across, a_trial) in zip(row, sides.items(), strict=True):

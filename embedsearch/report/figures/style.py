@@ -13,6 +13,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from embedsearch.durable import write_whole
+from embedsearch.errors import UserError
 
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#6E6E6E")
 """Okabe and Ito's; grey for their black, which is for text, and no yellow, which is too pale."""
@@ -79,6 +80,12 @@ def grid(axes: Axes, axis: Literal["both", "x", "y"] = "both") -> None:
     """Lines to read a value by, under what is drawn."""
     axes.grid(axis=axis, color=FAINT, linewidth=0.4, alpha=0.6)
     axes.set_axisbelow(True)
+
+
+def must_be_png(path: Path) -> None:
+    """Raise ``UserError`` where ``save`` would write a PNG under another name's ending."""
+    if path.suffix.lower() != ".png":
+        raise UserError(f"{path}: figures are written as PNG, give a name that ends in .png")
 
 
 def save(figure: Figure, path: Path) -> None:

@@ -30,9 +30,11 @@ def callback(relay: Relay) -> Any:
     from ray import tune
 
     class Callback(tune.Callback):  # type: ignore[misc]
+        @relay.ours
         def on_trial_start(self, iteration: int, trials: Any, trial: Any, **_: Any) -> None:
             relay.started(str(trial))
 
+        @relay.ours
         def on_trial_result(
             self, iteration: int, trials: Any, trial: Any, result: Any, **_: Any
         ) -> None:
@@ -40,9 +42,11 @@ def callback(relay: Relay) -> Any:
             if "result" in result:
                 result["result"] = None  # Tune keeps the last report of each trial
 
+        @relay.ours
         def on_trial_complete(self, iteration: int, trials: Any, trial: Any, **_: Any) -> None:
             relay.left(str(trial))
 
+        @relay.ours
         def on_trial_error(self, iteration: int, trials: Any, trial: Any, **_: Any) -> None:
             relay.died(str(trial))
 
@@ -56,11 +60,13 @@ def stopper(relay: Relay) -> Any:
     from ray.tune.stopper import NoopStopper
 
     class Stopper(NoopStopper):  # type: ignore[misc]
+        @relay.ours
         def __call__(self, trial_id: str, result: Any) -> bool:
             return relay.is_at_rung(result)
 
+        @relay.ours
         def stop_all(self) -> bool:
-            return relay.meter.is_over
+            return relay.failure is not None or relay.meter.is_over
 
         def __reduce__(self) -> tuple[Any, ...]:
             return NoopStopper, ()
@@ -84,6 +90,7 @@ def searcher(
             self.specs: dict[str, TrialSpec] = {}
             self.live: set[str] = set()
 
+        @relay.ours
         def suggest(self, trial_id: str) -> Any:
             if len(self.live) >= room():
                 return None
@@ -95,11 +102,13 @@ def searcher(
             self.live.add(trial_id)
             return {"spec": as_text(spec)}
 
+        @relay.ours
         def on_trial_result(self, trial_id: str, result: Any) -> None:
             spec = self.specs[trial_id]
             if "result" not in result and not any(key.startswith("result/") for key in result):
                 proposals.reported(trial_id, result["step"] // spec.eval_steps, result[SCORE])
 
+        @relay.ours
         def on_trial_complete(self, trial_id: str, result: Any = None, error: bool = False) -> None:
             self.live.discard(trial_id)
             proposals.ended(trial_id, relay.results.get(self.specs[trial_id].id))

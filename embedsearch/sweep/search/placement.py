@@ -44,10 +44,12 @@ class Nodes:
 
         return cls([n["Resources"] for n in ray.nodes() if n["Alive"]], ray.available_resources())
 
-    def lacking(self, wanted: Amounts) -> str:
-        """What no node has of ``wanted``; empty where one could hold all of it."""
-        if any(slots(size, wanted) for size in self.sizes):
-            return ""
+    def lacking(self, wanted: Amounts, processes: int = 1) -> str:
+        """What no node has of ``wanted``, which each of so many processes holds, or how few of them
+        there is room for; empty where the nodes could hold all of them."""
+        if room := sum(slots(size, wanted) for size in self.sizes):
+            short_of = f"the nodes have room for {room} of its {processes} processes"
+            return short_of if room < processes else ""
         most = {kind: max((s.get(kind, 0.0) for s in self.sizes), default=0.0) for kind in wanted}
         short = [kind for kind in wanted if most[kind] < wanted[kind]]
         if not short:
@@ -65,7 +67,7 @@ class Nodes:
 
 
 def slots(size: Amounts, wanted: Amounts) -> int:
-    """How many trials that want so much fit into one node."""
+    """How many processes that want so much fit into one node."""
     return min(floor(size.get(kind, 0.0) / n + 1e-9) for kind, n in wanted.items())
 
 
@@ -75,16 +77,20 @@ def amounts(wanted: Amounts) -> str:
 
 
 class Watch:
-    """Says which resource is missing while no trial can be placed, and gives up in the end."""
+    """Says which resource is missing while no trial can be placed, and gives up in the end.
+
+    ``wanted``: what each of a trial's ``processes`` holds.
+    """
 
     def __init__(
         self,
         wanted: Amounts,
+        processes: int,
         patience: Patience,
         nodes: Callable[[], Nodes] = Nodes.now,
         say: Callable[[str], object] = lambda text: sys.stderr.write(f"{text}\n"),
     ) -> None:
-        self._wanted, self._amounts = wanted, amounts(wanted)
+        self._wanted, self._processes = wanted, processes
         self._patience, self._nodes, self._say = patience, nodes, say
         self._progressed()
 
@@ -107,10 +113,12 @@ class Watch:
         self._looks = 1
 
     def _judge(self, nodes: Nodes, waited_s: float) -> None:
-        lacking, now = nodes.lacking(self._wanted), time.monotonic()
+        lacking, now = nodes.lacking(self._wanted, self._processes), time.monotonic()
         self._fitting = self._fitting if lacking else now
         why = lacking or nodes.held(self._wanted)
-        text = f"for {waited_s:.0f} s no trial has started: each wants {self._amounts}, and {why}"
+        each = f"{self._processes} processes of " if self._processes > 1 else ""
+        each += amounts(self._wanted)
+        text = f"for {waited_s:.0f} s no trial has started: each wants {each}, and {why}"
         if now - self._fitting >= self._patience.absent_s or waited_s >= self._patience.busy_s:
             raise UserError(
                 f"{text}; give nodes that have it, or lower --cpus-per-trial or --gpus-per-trial, "
@@ -120,15 +128,29 @@ class Watch:
             self._say(text)
 
 
-def watching(wanted: Amounts, patience: Patience) -> Any:
+def are_placed(processes: int) -> bool:
+    """Whether the ranks of any trial of this job, so many, have their places: Ray Train asks for
+    them itself, once Tune takes the trial for running, and waits."""
+    import ray
+    from ray.util import placement_group_table
+
+    job = ray.get_runtime_context().get_job_id()
+    return any(
+        group["state"] == "CREATED" and name.endswith(job) and len(group["bundles"]) == processes
+        for name, group in placement_group_table().items()
+    )
+
+
+def watching(wanted: Amounts, processes: int, patience: Patience) -> Any:
     """A ``tune.Callback`` that keeps a ``Watch``."""
     from ray import tune
 
-    watch = Watch(wanted, patience)
+    watch = Watch(wanted, processes, patience)
 
     class Callback(tune.Callback):  # type: ignore[misc]
         def on_step_end(self, iteration: int, trials: Any, **_: Any) -> None:
-            watch.look(any(trial.status == "RUNNING" for trial in trials))
+            running = (trial.config["spec"] for trial in trials if trial.status == "RUNNING")
+            watch.look(any(spec["ranks"] == 1 or are_placed(spec["ranks"]) for spec in running))
 
         def __reduce__(self) -> tuple[Any, ...]:
             """Tune pickles what it may restore; nothing is ever restored from it here."""

@@ -49,8 +49,7 @@ class Proposals:
         from optuna.study import load_study
         from ray.tune.search.optuna import OptunaSearch
 
-        if not region.axes:
-            raise region.where.error("has one point only, so there is nothing to search")
+        region.must_vary()
         self.region, self.limit = region, limit
         self.specs = {spec.id: spec for spec in members}
         self._again = list(again)
@@ -68,7 +67,9 @@ class Proposals:
         self._study = load_study(study_name=method, storage=storage, sampler=sampler(method, seed))
         self._known: set[str] = set()
         self._asked: dict[str, str] = {}
-        self._latest: dict[str, float] = {}
+        self._resumed: dict[str, TrialSpec] = {}
+        self._curves: dict[str, dict[int, float]] = {}
+        """Scores by evaluation, of what was asked or resumed and is not at its end."""
         self._prunes = method == "tpe"
         """Whether the sampler learns from curves; others pass over a trial without a last score."""
         self._tries = 0
@@ -121,21 +122,30 @@ class Proposals:
             self._known.add(spec.id)
             stopped = result.status is Status.STOPPED
             curve = list(best_so_far(curves.get(spec.id, {})).values()) if stopped else []
-            score = curve[-1] if curve and not self._prunes else result.best_score
-            self._inner.add_evaluated_point(
-                self._sampled(chosen),
-                score,
-                error=score is None and not curve,
-                pruned=bool(curve) and self._prunes,
-                intermediate_values=curve,
-            )
-            count += score is not None or bool(curve)
+            count += self._taught(chosen, result.best_score, curve)
         return count
+
+    def _taught(
+        self, chosen: Mapping[str, Scalar], score: float | None, curve: Sequence[float]
+    ) -> bool:
+        """Tell the sampler of a trial that it has not proposed, ``curve`` where that was stopped;
+        whether it had any score."""
+        if curve and not self._prunes:
+            score = curve[-1]
+        self._inner.add_evaluated_point(
+            self._sampled(chosen),
+            score,
+            error=score is None and not curve,
+            pruned=bool(curve) and self._prunes,
+            intermediate_values=list(curve),
+        )
+        return score is not None or bool(curve)
 
     def next(self, trial_id: str) -> TrialSpec | None:
         """A spec that was not tried yet; None once there is none, or the limit is reached."""
         if self._again:
-            return self._again.pop(0)
+            self._resumed[trial_id] = self._again.pop(0)
+            return self._resumed[trial_id]
         if self.is_at_its_end:
             return None
         for attempt in range(_DEAD_ENDS):
@@ -153,11 +163,11 @@ class Proposals:
         return None
 
     def reported(self, trial_id: str, evaluation: int, score: float) -> None:
-        """A score on the way, at the trial's so many-th evaluation; nothing to the sampler where
-        an earlier command proposed it."""
+        """A score on the way, at the trial's so many-th evaluation; of one that an earlier command
+        proposed the sampler hears at its end."""
+        self._curves.setdefault(trial_id, {})[evaluation] = score
         inner_id = self._asked.get(trial_id)
         if inner_id is not None:
-            self._latest[trial_id] = score
             self._inner.on_trial_result(inner_id, {SCORE: score, "training_iteration": evaluation})
 
     def ended(self, trial_id: str, result: TrialResult | None) -> None:
@@ -165,15 +175,20 @@ class Proposals:
 
         Samplers but TPE learn from finished trials alone, so for them its latest score stands.
         """
-        inner_id = self._asked.pop(trial_id, None)
-        latest = self._latest.pop(trial_id, None)
-        if inner_id is None:
+        inner_id, resumed = self._asked.pop(trial_id, None), self._resumed.pop(trial_id, None)
+        curve = list(self._curves.pop(trial_id, {}).values())
+        finished = result is not None and result.status is Status.FINISHED
+        score = result.best_score if result and finished else None
+        if resumed is not None:
+            if chosen := self.region.chosen(resumed.point.values):
+                self._taught(chosen, score, [] if result else curve)
+        elif inner_id is None:
             return
-        if result is None:
-            told = None if self._prunes or latest is None else {SCORE: latest}
+        elif result is None:
+            told = {SCORE: curve[-1]} if curve and not self._prunes else None
             self._inner.on_trial_complete(inner_id, told)
-        elif result.status is Status.FINISHED and result.best_score is not None:
-            self._inner.on_trial_complete(inner_id, {SCORE: result.best_score})
+        elif score is not None:
+            self._inner.on_trial_complete(inner_id, {SCORE: score})
         else:
             self._inner.on_trial_complete(inner_id, error=True)
 

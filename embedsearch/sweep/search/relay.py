@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar
 
 from embedsearch.place import Place
 from embedsearch.records import Measurement, Observer, Status, TrialResult, TrialSpec
 from embedsearch.sweep.budget import Meter
 from embedsearch.sweep.search.proposals import Proposals
 from embedsearch.sweep.search.stopping import SCORE, Curves, Stopping, best_so_far
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 RETRIES = 3
 """How often a trial is started again whose worker or node died; it goes on from its checkpoint."""
@@ -38,12 +42,27 @@ class Relay:
         """The scores of those that wait at the step ``until``."""
         self.held: dict[str, float] = {}
         """Device-seconds."""
+        self.failure: Exception | None = None
+        """The first error of our own code that Tune was to call, and makes another of."""
 
     @property
     def unfinished(self) -> bool:
         """Whether a trial is neither at its end nor at the step ``until``."""
         ours = self.begun if self.proposals else self.specs  # proposals know earlier ones too
         return any(key not in self.results and key not in self.waiting for key in ours)
+
+    def ours(self, method: Callable[P, T]) -> Callable[P, T]:
+        """``method``, for Tune to call, with what it raises kept as the ``failure``."""
+
+        @wraps(method)
+        def call(*args: P.args, **kwargs: P.kwargs) -> T:
+            try:
+                return method(*args, **kwargs)
+            except Exception as error:
+                self.failure = self.failure or error
+                raise
+
+        return call
 
     def started(self, spec_id: str) -> None:
         self.meter.begin(spec_id)

@@ -17,7 +17,8 @@ from embedsearch.sweep.axis import Axis, Choice, Range
 _OURS = {"random", "bruteforce"}
 """A sweep's own ``random`` and ``grid``, whose points are known beforehand."""
 _LATE = {"cmaes": "cmaes"}
-"""Packages that a sampler asks for only once it has something to learn from."""
+"""Packages, of the extra ``search``, that a sampler asks for only once it has something to learn
+from."""
 _WARNING = "warn_independent_sampling"
 """A warning on the terminal, for axes that a sampler leaves to another one."""
 
@@ -48,7 +49,7 @@ def sampler(name: str, seed: int) -> Any:
             return found[name](seed=seed, **quiet)
     except ImportError as error:
         reason = str(error).strip().splitlines()[0]
-        way = f"; pip install {_LATE[name]}" if name in _LATE else ""
+        way = "; get it with `pip install 'embedsearch[search]'`" if name in _LATE else ""
         raise UserError(f"--search {name} needs another package: {reason}{way}") from error
 
 

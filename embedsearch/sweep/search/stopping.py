@@ -11,6 +11,7 @@ from typing import Any
 
 from embedsearch.config import unknown
 from embedsearch.errors import UserError
+from embedsearch.labels import count
 
 SCORE = "score"
 """What a trial reports to searcher and scheduler: its best dev score so far."""
@@ -43,17 +44,17 @@ class Stopping:
 
         ``total_steps``: of the longest trial. Raises ``UserError`` for anything else.
         """
-        name, equals, count = written.partition("=")
+        name, equals, number = written.partition("=")
         if name not in NAMES:
             raise UserError(f"--stop: {unknown('rule', name, NAMES)}")
-        if equals and (name != "topk" or not count.isdecimal() or not int(count)):
+        if equals and (name != "topk" or not number.isdecimal() or not int(number)):
             raise UserError(f"--stop {written}: only topk takes a number, from 1: topk=5")
-        keeps = (int(count) if count else 3) if name == "topk" else 0
+        keeps = (int(number) if number else 3) if name == "topk" else 0
         found = cls(name, total_steps, eval_steps, keeps)
         if name != "none" and not found.rungs:
             raise UserError(
-                f"--stop {name}: with {total_steps} steps and a dev score every {eval_steps} there "
-                "is no score to stop at; lower --eval-steps"
+                f"--stop {name}: with {count(total_steps, 'step')} and a dev score every "
+                f"{eval_steps} there is no score to stop at; lower --eval-steps"
             )
         return found
 

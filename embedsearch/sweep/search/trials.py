@@ -102,16 +102,24 @@ class _Tune:
                     failure_config=tune.FailureConfig(max_failures=RETRIES),
                     callbacks=[
                         callback(self.relay),
-                        watching(self.cluster.wanted, self.cluster.patience),
+                        watching(
+                            self.cluster.wanted, self.cluster.processes, self.cluster.patience
+                        ),
                     ],
                     stop=stopper(self.relay),
                     verbose=0,
                 ),
             )
+            failure: Exception | None = None
             try:
                 tuner.fit()
             except (RayError, tune.TuneError, ConnectionError) as error:
-                raise UserError(lost(first_line(error))) from error
+                failure = error
+        own = self.relay.failure  # Tune has made another error of it, or passed it over
+        if own is not None and not isinstance(own, RayError):
+            raise own
+        if failure := own or failure:
+            raise UserError(lost(first_line(failure))) from failure
 
     def publish(self, spec: TrialSpec) -> None:
         sources.publish(spec, self.place)

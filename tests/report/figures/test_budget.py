@@ -30,6 +30,12 @@ def test_a_curve_over_trials_and_one_over_hours(tmp_path: Path) -> None:
     assert list(hours.lines[0].get_xdata()) == pytest.approx([0.01, 0.02, 0.03])  # type: ignore[arg-type]
     assert list(hours.lines[0].get_ydata()) == [60, 62, 63]  # type: ignore[arg-type]
     assert len(trials.containers) == 1, "the confirmed mean, of the one that has it"
+    assert "open" in figure.get_suptitle()
     assert [text.get_text() for text in figure.legends[0].get_texts()] == ["scd", "gur"]
     save(figure, tmp_path / "budget.png")
     assert (tmp_path / "budget.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_marks_that_are_not_drawn_are_not_explained() -> None:
+    figure = budget_figure([method("scd", 60, 62), method("gur", 50)])
+    assert figure.get_suptitle() == "expected best score of a search (band: nine searches in ten)"
