@@ -84,7 +84,7 @@ def _fit(train: Labelled, held_out: Labelled, penalty: float, seed: int) -> nn.M
     generator = np.random.RandomState(seed)
     torch.manual_seed(seed)
     model = nn.Linear(rows.shape[1], int(labels.max()) + 1)
-    optimiser = torch.optim.Adam(model.parameters(), weight_decay=penalty)
+    optimiser = torch.optim.Adam(model.parameters(), weight_decay=penalty, fused=True)
     best, best_model, fruitless = -1.0, model, 0
     for epoch in range(_EPOCHS + _LOOK_EVERY):
         order = torch.from_numpy(generator.permutation(len(rows)))
