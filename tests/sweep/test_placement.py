@@ -7,6 +7,7 @@ import pytest
 
 from embedsearch.errors import UserError
 from embedsearch.sweep.search import placement
+from embedsearch.sweep.search.cluster import prepare
 from embedsearch.sweep.search.placement import Nodes, Patience, Watch, slots
 
 GPU = {"CPU": 1.0, "GPU": 1.0}
@@ -82,13 +83,14 @@ def test_ranks_that_the_nodes_have_no_room_for_are_named_and_end_it(clock: Clock
 
 def test_ranks_run_once_they_have_their_places(monkeypatch: pytest.MonkeyPatch) -> None:
     """To Tune their trial runs while they wait."""
+    prepare()
     looks: list[bool] = []
     monkeypatch.setattr(Watch, "look", lambda watch, running: looks.append(running))
-    of_tune = placement.watching(GPU, 2, Patience())
 
-    def look(ranks: int, status: str, placed: bool) -> bool:
-        monkeypatch.setattr(placement, "are_placed", lambda processes: placed and processes == 2)
-        of_tune.on_step_end(0, [SimpleNamespace(status=status, config={"spec": {"ranks": ranks}})])
+    def look(processes: int, status: str, placed: bool) -> bool:
+        monkeypatch.setattr(placement, "are_placed", lambda many: placed and many == processes)
+        of_tune = placement.watching(GPU, processes, Patience())
+        of_tune.on_step_end(0, [SimpleNamespace(status=status)])
         return looks[-1]
 
     assert look(2, "RUNNING", placed=True) and not look(2, "RUNNING", placed=False)

@@ -149,8 +149,8 @@ def watching(wanted: Amounts, processes: int, patience: Patience) -> Any:
 
     class Callback(tune.Callback):  # type: ignore[misc]
         def on_step_end(self, iteration: int, trials: Any, **_: Any) -> None:
-            running = (trial.config["spec"] for trial in trials if trial.status == "RUNNING")
-            watch.look(any(spec["ranks"] == 1 or are_placed(spec["ranks"]) for spec in running))
+            running = any(trial.status == "RUNNING" for trial in trials)
+            watch.look(running and (processes == 1 or are_placed(processes)))
 
         def __reduce__(self) -> tuple[Any, ...]:
             """Tune pickles what it may restore; nothing is ever restored from it here."""
