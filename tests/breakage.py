@@ -37,8 +37,8 @@ PRESET = {
 OFTEN = """
 import sys
 from functools import partial
-from embedsearch.cli import main, surroundings
-surroundings.Place = partial(surroundings.Place, save_s=0)
+from embedsearch.cli import main, site
+site.Place = partial(site.Place, save_s=0)
 main(sys.argv[1:])
 """
 """The command as it is, but that a trial keeps a state at each of its evaluations."""

@@ -96,11 +96,11 @@ def opening_job(folder: Path, number: int, how: str) -> None:
 
 def sweep_job(folder: Path, number: int, how: str) -> None:
     """The sweep command as it is, but that its trials run here instead of over Ray."""
-    from embedsearch.cli import main, surroundings
+    from embedsearch.cli import main, site
     from tests.here import without_ray
 
     without_ray()
-    vars(surroundings)["Place"] = partial(surroundings.Place, save_s=0)
+    vars(site)["Place"] = partial(site.Place, save_s=0)
     stop = Stop(folder, number, how)
     preset = str(folder.parent / "tiny.yaml")
     with pytest.raises(SystemExit) as end:

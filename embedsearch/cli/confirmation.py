@@ -10,7 +10,8 @@ from typing import Any
 
 from embedsearch.cli.job import known
 from embedsearch.cli.options import SettingChoices
-from embedsearch.cli.surroundings import Site, device_of, site, surroundings
+from embedsearch.cli.site import Site, device_of, site
+from embedsearch.cli.surroundings import surroundings
 from embedsearch.data.pairs import read_dev_pairs
 from embedsearch.errors import UserError
 from embedsearch.labels import count, labels

@@ -15,7 +15,7 @@ from embedsearch import remains
 from embedsearch.cli.job import Job
 from embedsearch.cli.observers import ByMethod, Everyone, Fetching
 from embedsearch.cli.options import C
-from embedsearch.cli.surroundings import Site
+from embedsearch.cli.site import Site
 from embedsearch.errors import UserError
 from embedsearch.place import Place
 from embedsearch.records import Observer, Sweep, TrialResult, TrialSpec

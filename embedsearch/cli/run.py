@@ -15,8 +15,8 @@ from embedsearch.cli.observers import UntilFull
 from embedsearch.cli.options import Choices, SettingChoices
 from embedsearch.cli.output import Output, Run, ToRun, kept, write_json
 from embedsearch.cli.pursuit import Pursuit
+from embedsearch.cli.site import Site
 from embedsearch.cli.study import make_study
-from embedsearch.cli.surroundings import Site
 from embedsearch.records import Observer
 from embedsearch.report.confirmation_table import show_confirmation
 from embedsearch.report.tables import show_comparison

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from embedsearch.bucket import Bucket
 from embedsearch.cli.options import SettingChoices
+from embedsearch.cli.site import Site, device_of, site
 from embedsearch.data.corpus import open_corpus
 from embedsearch.data.documents import KeptDocuments, keep_documents, keep_sentences, open_documents
 from embedsearch.data.pairs import ScoredPairs, find_pairs, read_dev_pairs
@@ -19,16 +18,6 @@ from embedsearch.place import Place
 from embedsearch.presets import WORDS, Preset, load_preset
 from embedsearch.records import Source
 from embedsearch.setting import Setting
-from embedsearch.sweep.search import Cluster
-
-
-@dataclass(frozen=True)
-class Site:
-    """Where a command's trials run, and one line that says so, and on what."""
-
-    cluster: Cluster
-    place: Place
-    said: str
 
 
 @dataclass(frozen=True)
@@ -94,14 +83,6 @@ def surroundings(
         f"seed {preset.seed}",
     ]
     return Surroundings(cluster, place, " · ".join(parts), preset, setting)
-
-
-def site(
-    storage: str | None, address: str | None, device: str, cpus: int, gpus: float | None
-) -> tuple[Cluster, Place]:
-    """Where trials of so many CPUs and GPUs run (None: one, on a GPU), and keep what they need."""
-    gpus_each = (1.0 if gpus is None else gpus) if device == "cuda" else 0.0
-    return Cluster(address, cpus, gpus_each), Place(_storage(storage), gpus_each or cpus)
 
 
 def on_sentences(setting: Setting) -> Setting:
@@ -172,13 +153,6 @@ def _must_hold(preset: Preset, choices: SettingChoices, method: str, needs: Need
         )
 
 
-def device_of(wanted: str, gpus: float) -> str:
-    """``cpu`` or ``cuda``; ``UserError`` where that isn't there."""
-    if wanted == "cuda" and not gpus:
-        raise UserError("device cuda: there is no GPU to run on; give --device cpu")
-    return ("cuda" if gpus else "cpu") if wanted == "auto" else wanted
-
-
 def _precision(wanted: str, device: str) -> str:
     return ("bf16" if device == "cuda" else "fp32") if wanted == "auto" else wanted
 
@@ -229,20 +203,6 @@ _GIVE = {
     "sentences": "with a file of them or hf:NAME",
     "documents": "with a file of them (JSON Lines of title and text, say) or hf:NAME",
 }
-
-
-def _storage(chosen: str | None) -> Path | Bucket:
-    bucket = Bucket(chosen) if chosen and re.match(r"\w{2,}:/", chosen) else None
-    if bucket:
-        bucket.check()
-    folder = bucket.folder if bucket else Path(chosen or ".embedsearch").expanduser().absolute()
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UserError(
-            f"--storage {folder}: it can't be a folder ({error.strerror}); name another one"
-        ) from error
-    return bucket or folder
 
 
 def _name(location: str) -> str:
