@@ -11,7 +11,7 @@ The number need not be SentEval's, which is that of a classifier stopped early a
 its batches. Over five seeds of that, six tasks with the embedded nano and with a MiniLM, eleven lie
 within the larger of 0.6 and two standard deviations; TREC with the nano does not: 64.0 ± 0.4, for
 65.4 here. That has no sign (90.5 ± 0.8 for 89.4 with the MiniLM): its test has 500 questions, on
-which penalties that cross-validation finds within 0.4 of each other lie 2.6 apart.
+which penalties that cross-validation finds within 0.3 of each other lie 1.6 apart.
 """
 
 from __future__ import annotations
