@@ -55,8 +55,9 @@ def wall(folder: Path, repeats: int, *words: str) -> float:
     for _ in range(repeats):
         begun = time.perf_counter()
         command = [sys.executable, "-m", "embedsearch", *words]
-        subprocess.run(command, cwd=folder, capture_output=True, check=False)
+        done = subprocess.run(command, cwd=folder, capture_output=True, check=False)
         seconds.append(time.perf_counter() - begun)
+        assert b"Traceback" not in done.stderr, done.stderr.decode()
     return median(seconds)
 
 

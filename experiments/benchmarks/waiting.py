@@ -15,8 +15,8 @@ from typing import Any
 from embedsearch.place import Place
 from embedsearch.records import Measurement, Status, TrialResult, TrialSpec
 
-PAIRS = 1500
-"""Dev pairs whose similarities a result has, as many as STS-B's."""
+PAIRS = 500
+"""Dev pairs whose similarities a result has, as many as the demo's."""
 
 
 @dataclass(frozen=True)

@@ -48,6 +48,10 @@ class Contestant:
     def mean(self) -> float:
         return fmean(self.scores)
 
+    def is_known(self, pairs: int) -> bool:
+        """Whether every seed has a similarity for each of the ``pairs``."""
+        return [len(seed) for seed in self.similarities] == [pairs] * len(self.scores)
+
 
 @dataclass(frozen=True)
 class Difference:
@@ -89,7 +93,7 @@ class Contest:
         """``gold`` (pairs,): None where it is not known, so that only seeds tell."""
         self._means: Mapping[str, Floats] = {}
         if gold is not None:
-            known = [one for one in contestants if len(one.similarities) == len(one.scores)]
+            known = [one for one in contestants if one.is_known(len(gold))]
             self._means = _resampled_means(known, gold, np.random.default_rng(seed))
 
     def difference(self, first: Contestant, second: Contestant) -> Difference:

@@ -60,6 +60,14 @@ def test_without_similarities_the_seeds_tell_and_without_seeds_nothing() -> None
     assert Contest([first], None).difference(first, second).by == WELCH
 
 
+def test_similarities_of_other_pairs_are_none() -> None:
+    first, second = (contestant(name, 0.3, GOLD) for name in ("first", "second"))
+    cut = Contestant("cut", first.scores, [*first.similarities[1:], first.similarities[0][:-1]])
+    contest = Contest([first, second, cut], GOLD)
+    assert contest.difference(first, second).by == BOOTSTRAP
+    assert contest.difference(cut, second).by == WELCH
+
+
 def test_resamples_in_parts_are_as_many() -> None:
     many = np.random.default_rng(1).random(3000)
     first = contestant("first", 0.3, many, seeds=2)
