@@ -38,7 +38,7 @@ Job = Callable[[Path, int, str], None]
 
 
 part_and_all = pytest.mark.parametrize(
-    "every", [12, pytest.param(1, marks=[pytest.mark.slow, pytest.mark.timeout(3600)])]
+    "every", [24, pytest.param(1, marks=[pytest.mark.slow, pytest.mark.timeout(3600)])]
 )
 """At each moment takes minutes; the default run stops at some of them."""
 

@@ -148,7 +148,7 @@ def killed_job(folder: Path, number: int, half: bool) -> None:
 
 
 @pytest.mark.parametrize(
-    "every", [16, pytest.param(1, marks=[pytest.mark.slow, pytest.mark.timeout(1200)])]
+    "every", [48, pytest.param(1, marks=[pytest.mark.slow, pytest.mark.timeout(1200)])]
 )
 def test_killed_at_a_change_of_the_bucket(every: int, make_setting: Make, tmp_path: Path) -> None:
     """Whichever it is, and half way through: the same command again ends the same."""
