@@ -13,8 +13,8 @@ from functools import cached_property, partial
 from pathlib import Path, PurePosixPath
 
 from embedsearch.durable import write_whole
-from embedsearch.errors import UserError
-from embedsearch.objects import Objects, Unreachable, first_line, join
+from embedsearch.errors import UserError, first_line
+from embedsearch.objects import Objects, Unreachable, join
 from embedsearch.records import content_id
 
 _log = logging.getLogger(__name__)

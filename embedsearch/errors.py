@@ -11,3 +11,8 @@ class UserError(Exception):
 class RankLost(Exception):
     """Another process of the same trial is gone, or who started them; nothing is wrong with the
     trial itself, which goes on when it is run again."""
+
+
+def first_line(error: Exception) -> str:
+    """What it says first, else what it is called."""
+    return (str(error).strip().splitlines() or [type(error).__name__])[0]

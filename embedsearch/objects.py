@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any, TypeVar
 
-from embedsearch.errors import UserError
+from embedsearch.errors import UserError, first_line
 
 T = TypeVar("T")
 
@@ -149,10 +149,6 @@ class Objects:
 
 def join(*parts: str) -> str:
     return "/".join(part for part in parts if part)
-
-
-def first_line(error: Exception) -> str:
-    return (str(error).strip().splitlines() or [type(error).__name__])[0]
 
 
 @functools.lru_cache(maxsize=8)

@@ -10,7 +10,7 @@ from typing import Any, Self
 
 from embedsearch.encoder.tokenizer import load_tokenizer, outer_tokens
 from embedsearch.encoder.word_files import ENDINGS, holds_words, word_dim, word_sources
-from embedsearch.errors import UserError
+from embedsearch.errors import UserError, first_line
 
 EMBEDDED = ("nano", "nano-t5")
 """Backbones that travel with the package: a BERT and a T5, both small and with random weights."""
@@ -138,7 +138,7 @@ def _from_hub(name: str) -> Path:
     except Exception as error:
         raise UserError(
             f"backbone '{name}' is neither a folder nor in the local hub cache, and the hub gave: "
-            f"{_first_line(error)}; give a folder, or 'nano' for an embedded one"
+            f"{first_line(error)}; give a folder, or 'nano' for an embedded one"
         ) from error
 
 
@@ -153,12 +153,8 @@ def _config(folder: Path, location: str) -> Any:
         return AutoConfig.from_pretrained(folder, trust_remote_code=False)
     except (OSError, ValueError, KeyError) as error:
         raise UserError(
-            f"backbone '{location}': {folder}/config.json can't be used: {_first_line(error)}"
+            f"backbone '{location}': {folder}/config.json can't be used: {first_line(error)}"
         ) from error
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error).strip().splitlines() or [type(error).__name__])[0]
 
 
 def _max_tokens(config: Any, tokenizer_limit: int) -> int:
